@@ -1,0 +1,160 @@
+"""`@compiled`: numba's `njit` with an on-disk cache that cannot go stale.
+
+numba caches machine code per source file: it notices an edit of the file that holds a function, but not an edit
+of a function or constant imported *from another file*, both of which it has baked into the machine code. Here the
+cache entry of a function is stamped with everything that went into it:
+
+* the contents of its own source file,
+* the stamps of all compiled functions it names, wherever they live,
+* the values of the global constants it names (numba freezes them).
+
+Where the cache lives is left to numba: beside the source, in a user-wide folder, or in `NUMBA_CACHE_DIR`; caches of
+other packages are not touched. With `NUMBA_DISABLE_JIT=1` every compiled function is the plain Python function.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import types as python_types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.config import DISABLE_JIT
+from numba.core.dispatcher import Dispatcher
+from numba.extending import _Intrinsic as Intrinsic
+
+JIT_DISABLED = bool(DISABLE_JIT)
+
+
+def compiled(function: Callable | None = None, **options: Any) -> Any:
+    """Compiles `function` with numba on its first call, and caches the machine code safely.
+
+    Used as `@compiled` or with numba's options, `@compiled(parallel=True)`.
+    """
+    if function is None:
+        return functools.partial(compiled, **options)
+    dispatcher = numba.njit(function, **options)
+    if not JIT_DISABLED:
+        dispatcher._cache = _StampedCache(function)
+    return dispatcher
+
+
+class EntryPoint:
+    """A compiled function that Python calls with rules functions among its arguments.
+
+    Its argument types are declared, with first-class function types for the rules functions, so there is exactly one
+    compiled version for all games and it is cached. (Left to itself, numba would compile a new version for each
+    function that is passed, in every process.) Compiled, or loaded from the cache, on the first call.
+    """
+
+    def __init__(self, function: Callable, argument_types: tuple, options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.argument_types = argument_types
+        self._dispatcher = compiled(function, **options)
+        self._ready = False
+        ENTRY_POINTS.append(self)
+
+    def compile(self) -> None:
+        if not self._ready and not JIT_DISABLED:
+            self._dispatcher.compile(self.argument_types)
+            self._dispatcher.disable_compile()
+        self._ready = True
+
+    def __call__(self, *arguments: Any) -> Any:
+        if not self._ready:
+            self.compile()
+        return self._dispatcher(*arguments)
+
+
+ENTRY_POINTS: list[EntryPoint] = []  # every one that has been imported, for tests
+
+
+def entry_point(*argument_types: Any, **options: Any) -> Callable[[Callable], EntryPoint]:
+    """Decorator: an `EntryPoint` with these argument types; options go to numba."""
+    return lambda function: EntryPoint(function, argument_types, options)
+
+
+class _StampedCache(FunctionCache):
+    """numba's function cache whose stamp also covers what the function uses from other files.
+
+    The stamp is taken on first use instead of at decoration, when the globals the function names all exist.
+    """
+
+    def __init__(self, py_func: Callable) -> None:
+        super().__init__(py_func)
+        self._own_stamp = self._impl.locator.get_source_stamp()
+        self._stamped = False
+
+    def _stamp(self) -> None:
+        if not self._stamped:
+            self._cache_file = IndexDataCacheFile(
+                cache_path=self._cache_path,
+                filename_base=self._impl.filename_base,
+                source_stamp=(self._own_stamp, source_digest(self._py_func)),
+            )
+            self._stamped = True
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        self._stamp()
+        return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._stamp()
+        super().save_overload(sig, data)
+
+
+def source_digest(function: Callable) -> str:
+    """A digest of everything that determines the machine code of `function`."""
+    digest = hashlib.sha256()
+    for part in sorted(_ingredients(function, set())):
+        digest.update(part.encode())
+    return digest.hexdigest()
+
+
+def _ingredients(function: Callable, seen: set[Callable]) -> Iterator[str]:
+    if function in seen:
+        return
+    seen.add(function)
+    code = function.__code__
+    yield f"{function.__qualname__} {_file_digest(code.co_filename)}"
+    for name, value in _named_values(function):
+        if isinstance(value, Dispatcher):
+            yield from _ingredients(value.py_func, seen)
+        elif isinstance(value, Intrinsic):
+            yield from _ingredients(value._defn, seen)
+        elif isinstance(value, np.ndarray):
+            yield f"{name} {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+        elif isinstance(value, int | float | str | tuple):
+            yield f"{name} {value!r}"
+
+
+def _named_values(function: Callable) -> Iterator[tuple[str, Any]]:
+    """The global values a function mentions, by plain name or as an attribute of an imported module."""
+    names = sorted(_names(function.__code__))
+    for name in names:
+        value = function.__globals__.get(name)
+        if isinstance(value, python_types.ModuleType):
+            for attribute in names:
+                yield f"{name}.{attribute}", getattr(value, attribute, None)
+        else:
+            yield name, value
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        yield name, cell.cell_contents
+
+
+def _names(code: python_types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            names |= _names(constant)
+    return names
+
+
+@functools.cache
+def _file_digest(path: str) -> str:
+    with open(path, "rb") as source:
+        return hashlib.sha256(source.read()).hexdigest()

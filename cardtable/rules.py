@@ -1,0 +1,154 @@
+"""The rules contract: what a game hands over so that everything else can be built on it.
+
+A game state is one contiguous `int64` array. It starts with the dealing block (`cardtable.deck`) and holds the
+variant's parameters in further slots, so that compiled code never depends on anything outside the array. A game
+exports ten compiled functions (`Kernel`) and wraps them, with what OpenSpiel wants to know about sizes and bounds, in
+a `Rules` record:
+
+    current_player(state) -> int                       a seat, CHANCE or TERMINAL
+    legal_actions(state, out) -> int                   ascending action ids into out; returns how many
+    apply_action(state, action)                        in place, player's action or chance outcome; never validates
+    chance_outcomes(state, outcomes, probs) -> int     ascending outcomes and their probabilities; returns how many
+    deal(state, generator)                             samples the chance nodes at the root in one go
+    resample(state, player, generator)                 redeals what `player` cannot see, uniformly over all deals
+                                                       consistent with the player's information; in place
+    returns(state, out)                                one number per seat
+    information_key(state, player, out)                the information state of `player`, exactly, in `key_words` words
+    information_tensor(state, player, out)             the same as numbers, laid out as `information_pieces` says
+    observation_tensor(state, player, out)             what the player sees now, laid out as `observation_pieces` says
+
+`player` is any seat, not only the one to move. Tensors arrive zeroed.
+
+Solvers and engines take these functions as arguments of the types in `FUNCTION_TYPES`: such compiled code is built
+once, cached on disk, and serves every game (closures over the functions would be compiled anew in every process).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numba import types
+
+from cardtable.compiled import JIT_DISABLED
+
+# Who acts, as pyspiel.PlayerId says it.
+CHANCE = -1
+TERMINAL = -4
+
+INTEGER = types.int64
+STATE = types.Array(types.int64, 1, "C")
+WORDS = types.Array(types.int64, 1, "C")
+PROBABILITIES = types.Array(types.float64, 1, "C")
+TENSOR = types.Array(types.float32, 1, "C")
+GENERATOR = types.Array(types.uint64, 1, "C")
+
+SIGNATURES = {
+    "current_player": INTEGER(STATE),
+    "legal_actions": INTEGER(STATE, WORDS),
+    "apply_action": types.void(STATE, INTEGER),
+    "chance_outcomes": INTEGER(STATE, WORDS, PROBABILITIES),
+    "deal": types.void(STATE, GENERATOR),
+    "resample": types.void(STATE, INTEGER, GENERATOR),
+    "returns": types.void(STATE, PROBABILITIES),
+    "information_key": types.void(STATE, INTEGER, WORDS),
+    "information_tensor": types.void(STATE, INTEGER, TENSOR),
+    "observation_tensor": types.void(STATE, INTEGER, TENSOR),
+}
+FUNCTION_TYPES = {name: types.FunctionType(signature) for name, signature in SIGNATURES.items()}
+
+# A compiled player: choose(state, generator) -> one of the legal actions of the seat to move.
+PLAYER_SIGNATURE = INTEGER(STATE, GENERATOR)
+PLAYER_TYPE = types.FunctionType(PLAYER_SIGNATURE)
+
+
+class Kernel(NamedTuple):
+    """A game's compiled functions, in the order of `SIGNATURES`."""
+
+    current_player: Callable
+    legal_actions: Callable
+    apply_action: Callable
+    chance_outcomes: Callable
+    deal: Callable
+    resample: Callable
+    returns: Callable
+    information_key: Callable
+    information_tensor: Callable
+    observation_tensor: Callable
+
+
+class Piece(NamedTuple):
+    """A named part of a tensor. `public` is common knowledge, `private` one seat's own, `observer` who is looking."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: Literal["observer", "public", "private"]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """One variant of one game: its kernel, its root state, and its sizes and bounds."""
+
+    kernel: Kernel
+    root: np.ndarray  # the state before the deal, with the variant's parameters; copy it, do not change it
+    num_players: int
+    num_distinct_actions: int
+    max_chance_outcomes: int
+    max_game_length: int  # player moves in the longest game
+    max_chance_nodes: int  # chance nodes in the longest game
+    min_utility: float
+    max_utility: float
+    utility_sum: float | None  # None: the returns do not have a constant sum
+    key_words: int
+    information_pieces: tuple[Piece, ...]
+    observation_pieces: tuple[Piece, ...]
+    teams: tuple[tuple[int, ...], ...] = ()  # empty: everybody plays alone
+    # Suit permutations that change nothing but names: the cards of one suit after the other, ranks in the same order.
+    interchangeable_suits: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        self.root.setflags(write=False)
+
+    @property
+    def state_size(self) -> int:
+        return len(self.root)
+
+    @property
+    def information_size(self) -> int:
+        return sum(piece.size for piece in self.information_pieces)
+
+    @property
+    def observation_size(self) -> int:
+        return sum(piece.size for piece in self.observation_pieces)
+
+    def new_state(self) -> np.ndarray:
+        return self.root.copy()
+
+    def compiled_kernel(self) -> Kernel:
+        """The kernel with every function compiled for its declared signature, ready to be passed to a solver."""
+        _compile(self.kernel)
+        return self.kernel
+
+
+@functools.cache
+def _compile(kernel: Kernel) -> None:
+    for name, signature in SIGNATURES.items():
+        compile_for(getattr(kernel, name), signature)
+
+
+def compile_for(function: Callable, signature) -> Callable:
+    """Compiles (or loads from the cache) a function for exactly this signature, as a first-class function needs it."""
+    if not JIT_DISABLED:
+        function.compile(signature)
+        actual = function.overloads[signature.args].signature.return_type
+        if actual != signature.return_type:
+            raise TypeError(f"{function.__name__} returns {actual}, the contract says {signature.return_type}")
+    return function

@@ -1,0 +1,300 @@
+"""The pyspiel face of a game: Game, State and Observer built from a `Rules` record and a `Wording`.
+
+What OpenSpiel 2.0 expects here, learned by running it:
+
+* C++ algorithms read information states only through the observer (`make_py_observer`), never through methods that a
+  Python state overrides; `set_from` is also called on the initial chance state.
+* `clone()` deep-copies each Python attribute of a state on its own. The whole state therefore hangs on one object,
+  `Table`, whose copy is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import pyspiel
+
+from cardtable import deck
+from cardtable.randomness import generator
+from cardtable.rules import CHANCE, TERMINAL, Piece, Rules
+
+
+class Wording(Protocol):
+    """How a game names things for people. `state` is the state array."""
+
+    def action(self, state: np.ndarray, action: int) -> str:
+        """A player's action, such as `10♥`."""
+
+    def card(self, state: np.ndarray, card: int) -> str:
+        """A card, such as `10♥`."""
+
+    def private(self, state: np.ndarray, player: int) -> str:
+        """What only the player sees; empty before the deal."""
+
+    def public_history(self, state: np.ndarray) -> str:
+        """Everything that happened in the open, in order: what all players remember."""
+
+    def public_now(self, state: np.ndarray) -> str:
+        """What lies open at the moment."""
+
+
+def card_game_type(
+    short_name: str,
+    long_name: str,
+    num_players: int,
+    parameters: Mapping[str, Any],
+    *,
+    utility: pyspiel.GameType.Utility = pyspiel.GameType.Utility.ZERO_SUM,
+    min_num_players: int | None = None,
+    default_loadable: bool = True,
+) -> pyspiel.GameType:
+    """The GameType of a card game: sequential, explicit chance, hidden cards, rewards at the end."""
+    return pyspiel.GameType(
+        short_name=short_name,
+        long_name=long_name,
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+        information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+        utility=utility,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=num_players,
+        min_num_players=min_num_players or num_players,
+        provides_information_state_string=True,
+        provides_information_state_tensor=True,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        provides_factored_observation_string=True,
+        parameter_specification=dict(parameters),
+        default_loadable=default_loadable,
+    )
+
+
+class CardGame(pyspiel.Game):
+    """A pyspiel game made of a rules record. `rules` is what the project's own solvers drive."""
+
+    def __init__(self, game_type: pyspiel.GameType, rules: Rules, wording: Wording, params: Mapping[str, Any]) -> None:
+        info = pyspiel.GameInfo(
+            num_distinct_actions=rules.num_distinct_actions,
+            max_chance_outcomes=rules.max_chance_outcomes,
+            num_players=rules.num_players,
+            min_utility=rules.min_utility,
+            max_utility=rules.max_utility,
+            utility_sum=rules.utility_sum,
+            max_game_length=rules.max_game_length,
+        )
+        super().__init__(game_type, info, dict(params))
+        rules.compiled_kernel()  # now, so that nobody waits for it in the middle of a game
+        self.rules = rules
+        self.wording = wording
+
+    @property
+    def teams(self) -> tuple[tuple[int, ...], ...]:
+        """The seats of each team; empty if everybody plays alone."""
+        return self.rules.teams
+
+    def new_initial_state(self) -> CardState:
+        return CardState(self)
+
+    def max_chance_nodes_in_history(self) -> int:
+        return self.rules.max_chance_nodes
+
+    def make_py_observer(
+        self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: Mapping[str, Any] | None = None
+    ) -> CardObserver:
+        if isinstance(iig_obs_type, dict):  # OpenSpiel passes the parameters alone when it wants the default type
+            iig_obs_type, params = None, iig_obs_type
+        if params:
+            raise ValueError(f"observation parameters are not supported, got {params}")
+        return CardObserver(self.rules, iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False))
+
+
+class Table:
+    """Everything that makes up a state on the Python side; copied as one."""
+
+    __slots__ = ("_legal", "array", "player", "rules", "wording")
+
+    def __init__(self, rules: Rules, wording: Wording, array: np.ndarray) -> None:
+        self.rules = rules
+        self.wording = wording
+        self.array = array
+        self.refresh()
+
+    def __deepcopy__(self, memo: dict) -> Table:
+        return Table(self.rules, self.wording, self.array.copy())
+
+    def refresh(self) -> None:
+        """Looks up who is to act after the array has changed."""
+        self.player = int(self.rules.kernel.current_player(self.array))
+        self._legal: list[int] | None = None
+
+    def legal(self) -> list[int]:
+        """Legal actions of the seat to move, or the chance outcomes."""
+        if self._legal is None:
+            if self.player == CHANCE:
+                self._legal = [outcome for outcome, _ in self.chance_outcomes()]
+            elif self.player == TERMINAL:
+                self._legal = []
+            else:
+                actions = np.empty(self.rules.num_distinct_actions, np.int64)
+                self._legal = actions[: self.rules.kernel.legal_actions(self.array, actions)].tolist()
+        return self._legal
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        outcomes = np.empty(self.rules.max_chance_outcomes, np.int64)
+        probabilities = np.empty(self.rules.max_chance_outcomes)
+        n = self.rules.kernel.chance_outcomes(self.array, outcomes, probabilities)
+        return list(zip(outcomes[:n].tolist(), probabilities[:n].tolist(), strict=True))
+
+    def action_name(self, player: int, action: int) -> str:
+        if player != CHANCE:
+            return self.wording.action(self.array, action)
+        receiver = f"P{action}" if action < self.rules.num_players else "undealt"
+        return f"{self.wording.card(self.array, int(self.array[deck.NEXT_CARD]))} to {receiver}"
+
+
+class CardState(pyspiel.State):
+    """A state of a card game; `array` is what the rules kernel works on."""
+
+    def __init__(self, game: CardGame) -> None:
+        super().__init__(game)
+        self.table = Table(game.rules, game.wording, game.rules.new_state())
+
+    @property
+    def array(self) -> np.ndarray:
+        return self.table.array
+
+    def current_player(self) -> int:
+        return self.table.player
+
+    def is_terminal(self) -> bool:
+        return self.table.player == TERMINAL
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return list(self.table.legal())
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        if self.table.player != CHANCE:
+            raise ValueError("chance_outcomes was called on a state that is not a chance node")
+        return self.table.chance_outcomes()
+
+    def _apply_action(self, action: int) -> None:
+        table = self.table
+        if action not in table.legal():
+            raise ValueError(self._illegal(action))
+        table.rules.kernel.apply_action(table.array, action)
+        table.refresh()
+
+    def _illegal(self, action: int) -> str:
+        player = self.table.player
+        if player == TERMINAL:
+            return f"action {action} is not legal: the game is over"
+        who = "chance" if player == CHANCE else f"player {player}"
+        legal = ", ".join(f"{a} ({self.table.action_name(player, a)})" for a in self.table.legal())
+        return f"action {action} is not legal for {who}; legal: {legal}"
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        return self.table.action_name(player, action)
+
+    def returns(self) -> list[float]:
+        out = np.empty(self.table.rules.num_players)
+        self.table.rules.kernel.returns(self.table.array, out)
+        return out.tolist()
+
+    def information_key(self, player: int | None = None) -> tuple[int, ...]:
+        """The exact information state of `player` (default: the player to move) as integers."""
+        words = np.empty(self.table.rules.key_words, np.int64)
+        self.table.rules.kernel.information_key(
+            self.table.array, self.table.player if player is None else player, words
+        )
+        return tuple(words.tolist())
+
+    def resample_from_infostate(self, player: int, probability_sampler: Any) -> CardState:
+        """A state drawn uniformly from those that look the same to `player`; the sampler gives floats in [0, 1)."""
+        table = self.table
+        array = table.array.copy()
+        table.rules.kernel.resample(array, player, generator(int(probability_sampler() * (1 << 53))))
+        state = self.get_game().new_initial_state()
+        while state.is_chance_node():  # the deals may differ in which cards had only one pile to go to
+            state.apply_action(int(deck.pile_of(array, state.array[deck.NEXT_CARD])))
+        for move in self.full_history():
+            if move.player != CHANCE:
+                state.apply_action(move.action)
+        return state
+
+    def __str__(self) -> str:
+        table = self.table
+        hands = (f"P{seat} {table.wording.private(table.array, seat)}" for seat in range(table.rules.num_players))
+        return f"{' | '.join(hands)} | {table.wording.public_history(table.array)}".rstrip(" |")
+
+
+class CardObserver:
+    """What one player sees (see open_spiel.python.observation): pieces of the rules' tensors, and strings."""
+
+    def __init__(self, rules: Rules, kind: pyspiel.IIGObservationType) -> None:
+        self._kind = kind
+        self._num_players = rules.num_players
+        self._encode = rules.kernel.information_tensor if kind.perfect_recall else rules.kernel.observation_tensor
+        pieces = rules.information_pieces if kind.perfect_recall else rules.observation_pieces
+        self._whole = np.zeros(sum(piece.size for piece in pieces), np.float32)
+        self._chosen: list[tuple[Piece, slice]] = []
+        start = 0
+        for piece in pieces:
+            if self._shows(piece):
+                self._chosen.append((piece, slice(start, start + piece.size)))
+            start += piece.size
+
+        shapes = {piece.name: self._shape(piece) for piece, _ in self._chosen}
+        self.tensor = np.zeros(sum(int(np.prod(shape)) for shape in shapes.values()), np.float32)
+        self.dict = {}
+        start = 0
+        for name, shape in shapes.items():
+            size = int(np.prod(shape))
+            self.dict[name] = self.tensor[start : start + size].reshape(shape)
+            start += size
+
+    @property
+    def _everyones(self) -> bool:
+        return self._kind.private_info == pyspiel.PrivateInfoType.ALL_PLAYERS
+
+    @property
+    def _own(self) -> bool:
+        return self._kind.private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER
+
+    def _shows(self, piece: Piece) -> bool:
+        if piece.kind == "public":
+            return self._kind.public_info
+        return self._own or (self._everyones and piece.kind == "private")
+
+    def _shape(self, piece: Piece) -> tuple[int, ...]:
+        return (self._num_players, *piece.shape) if self._everyones and piece.kind == "private" else piece.shape
+
+    def set_from(self, state: CardState, player: int) -> None:
+        """Writes what `player` sees of `state` into `tensor` and `dict`."""
+        self._write(state.array, player)
+        for piece, where in self._chosen:
+            if not (self._everyones and piece.kind == "private"):
+                self.dict[piece.name][...] = self._whole[where].reshape(piece.shape)
+        if self._everyones:
+            for seat in range(self._num_players):
+                self._write(state.array, seat)
+                for piece, where in self._chosen:
+                    if piece.kind == "private":
+                        self.dict[piece.name][seat] = self._whole[where].reshape(piece.shape)
+
+    def _write(self, array: np.ndarray, player: int) -> None:
+        self._whole.fill(0.0)
+        self._encode(array, player, self._whole)
+
+    def string_from(self, state: CardState, player: int) -> str:
+        """What `player` sees of `state`, for people and as the name of the information state."""
+        wording, array = state.table.wording, state.table.array
+        parts = []
+        if self._own:
+            parts.append(f"P{player} {wording.private(array, player)}")
+        elif self._everyones:
+            parts += [f"P{seat} {wording.private(array, seat)}" for seat in range(self._num_players)]
+        if self._kind.public_info:
+            parts.append(wording.public_history(array) if self._kind.perfect_recall else wording.public_now(array))
+        return " | ".join(parts).rstrip(" |")
