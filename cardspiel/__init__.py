@@ -1,12 +1,19 @@
 """CardSpiel: `import cardspiel` registers every game and transform of the project with OpenSpiel.
 
-import cardspiel, pyspiel
-game = pyspiel.load_game("python_toepen(suits=3,ranks=3,hand_size=2)")
+    import cardspiel, pyspiel
+    game = pyspiel.load_game("python_toepen(suits=3,ranks=3,hand_size=2)")
 """
 
-import kuhn_collab
-import toepen_spiel
+import kuhn_collab.game
+import toepen_spiel.game
 
-__all__ = ["GAME_PACKAGES"]
+__all__ = ["GAMES"]
 
-GAME_PACKAGES = (kuhn_collab, toepen_spiel)
+# Names that pyspiel.load_game now knows.
+GAMES = tuple(
+    module.GAME_TYPE.short_name
+    for module in (
+        kuhn_collab.game,
+        toepen_spiel.game,
+    )
+)

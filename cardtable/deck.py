@@ -19,20 +19,30 @@ from cardtable.randomness import below
 
 MAX_PILES = 5
 
-DECK_SIZE = 0
+DECK_SIZE = 0  # one above the highest card id: the number of cards, unless the ids have gaps
 NUM_PILES = 1
 NEXT_CARD = 2  # the card the next chance node deals; DECK_SIZE when the deal is complete
 ROOM = 3  # ROOM + p: how many more cards pile p takes
 DEALT = ROOM + MAX_PILES  # DEALT + p: the set of cards dealt to pile p; never changes after the deal
-BLOCK_SIZE = DEALT + MAX_PILES  # a game's own slots start here
+DECK_CARDS = DEALT + MAX_PILES  # the set of all cards; a short deck may keep the ids of the full one, with gaps
+BLOCK_SIZE = DECK_CARDS + 1  # a game's own slots start here
 
 
-def new_state(size: int, piles: Sequence[int]) -> np.ndarray:
-    """An undealt state of `size` slots whose deck fills piles of the given sizes."""
+def new_state(size: int, piles: Sequence[int], cards: int | None = None) -> np.ndarray:
+    """An undealt state of `size` slots whose deck fills piles of the given sizes.
+
+    `cards` is the deck as a card set; without it the ids are 0, 1, 2 and so on.
+    """
     if len(piles) > MAX_PILES:
         raise ValueError(f"a deck is dealt to at most {MAX_PILES} piles, not {len(piles)}")
+    if cards is None:
+        cards = (1 << sum(piles)) - 1
+    if cards.bit_count() != sum(piles):
+        raise ValueError(f"the piles take {sum(piles)} cards, the deck has {cards.bit_count()}")
     state = np.zeros(size, np.int64)
-    state[DECK_SIZE] = sum(piles)
+    state[DECK_CARDS] = cards
+    state[DECK_SIZE] = cards.bit_length()
+    state[NEXT_CARD] = (cards & -cards).bit_length() - 1
     state[NUM_PILES] = len(piles)
     state[ROOM : ROOM + len(piles)] = piles
     return state
@@ -46,7 +56,7 @@ def is_dealt(state):
 @compiled
 def deal_outcomes(state, outcomes, probabilities):
     """The piles the next card may go to, with probabilities; returns how many there are."""
-    cards_left = state[DECK_SIZE] - state[NEXT_CARD]
+    cards_left = bits.count(_undealt(state))
     n = 0
     for pile in range(state[NUM_PILES]):
         room = state[ROOM + pile]
@@ -59,10 +69,12 @@ def deal_outcomes(state, outcomes, probabilities):
 
 @compiled
 def deal_card(state, pile):
-    """Deals the next card to `pile`, and whatever then has only one pile to go to; says whether the deal is complete."""
+    """Deals the next card to `pile`, and cards that then have only one pile to go to; says whether the deal is done."""
     state[DEALT + pile] |= 1 << state[NEXT_CARD]
     state[ROOM + pile] -= 1
-    state[NEXT_CARD] += 1
+    undealt = _undealt(state)
+    undealt &= undealt - 1
+    state[NEXT_CARD] = bits.lowest(undealt) if undealt else state[DECK_SIZE]
     return _settle(state)
 
 
@@ -88,16 +100,16 @@ def deal_at_random(state, generator):
         if state[ROOM + pile] > state[ROOM + roomiest]:
             roomiest = pile
     first = state[NEXT_CARD]
-    cards_left = state[DECK_SIZE] - first
+    span = state[DECK_SIZE] - first
     undealt = _undealt(state)
     for pile in range(state[NUM_PILES]):
         if pile == roomiest:
             continue
         drawn = 0
         for _ in range(state[ROOM + pile]):
-            card = 1 << (first + below(generator, cards_left))
+            card = 1 << (first + below(generator, span))
             while undealt & card == 0:  # taken already: draw again
-                card = 1 << (first + below(generator, cards_left))
+                card = 1 << (first + below(generator, span))
             drawn |= card
             undealt ^= card
         _fill(state, pile, drawn)
@@ -107,7 +119,7 @@ def deal_at_random(state, generator):
 
 @compiled
 def _undealt(state):
-    return (1 << state[DECK_SIZE]) - (1 << state[NEXT_CARD])
+    return (state[DECK_CARDS] >> state[NEXT_CARD]) << state[NEXT_CARD]
 
 
 @compiled

@@ -49,7 +49,7 @@ else:
 
 @compiled
 def below(generator, n):
-    """A whole number from 0 to n - 1, exactly uniform (Lemire 2019: multiply, reject the few uneven cases); n < 2**31."""
+    """A whole number from 0 to n - 1, exactly uniform (Lemire 2019: multiply, reject uneven cases); n < 2**31."""
     product = _high_half(generator) * n
     if product & 0xFFFFFFFF < n:
         uneven = (0x100000000 - n) % n

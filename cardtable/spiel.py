@@ -150,8 +150,16 @@ class Table:
     def action_name(self, player: int, action: int) -> str:
         if player != CHANCE:
             return self.wording.action(self.array, action)
-        receiver = f"P{action}" if action < self.rules.num_players else "undealt"
-        return f"{self.wording.card(self.array, int(self.array[deck.NEXT_CARD]))} to {receiver}"
+        return self._deal_name(int(self.array[deck.NEXT_CARD]), action)
+
+    def dealt_so_far(self) -> str:
+        deck_cards = int(self.array[deck.DECK_CARDS])
+        cards = [card for card in range(int(self.array[deck.NEXT_CARD])) if deck_cards >> card & 1]
+        return ", ".join(self._deal_name(card, int(deck.pile_of(self.array, card))) for card in cards)
+
+    def _deal_name(self, card: int, pile: int) -> str:
+        receiver = f"P{pile}" if pile < self.rules.num_players else "undealt"
+        return f"{self.wording.card(self.array, card)} to {receiver}"
 
 
 class CardState(pyspiel.State):
@@ -225,6 +233,8 @@ class CardState(pyspiel.State):
 
     def __str__(self) -> str:
         table = self.table
+        if table.array[deck.NEXT_CARD] < table.array[deck.DECK_SIZE]:
+            return f"dealing {table.dealt_so_far()}".rstrip()
         hands = (f"P{seat} {table.wording.private(table.array, seat)}" for seat in range(table.rules.num_players))
         return f"{' | '.join(hands)} | {table.wording.public_history(table.array)}".rstrip(" |")
 

@@ -1,4 +1,4 @@
-"""The rules of Collaborative Kuhn Poker, compiled; nothing else in the project knows them. `RULES.md` tells them in words.
+"""The rules of Collaborative Kuhn Poker, compiled; nothing else in the project knows them. `RULES.md` tells them.
 
 Six cards QH QS KH KS AH AS with ids 0 to 5, so rank = id // 2. Seats 0 North, 1 West, 2 South, 3 East act in turn;
 seats of equal parity are partners. The *level* is what every seat must have paid to stay in.

@@ -1,4 +1,4 @@
-"""Two-player Toepen as the OpenSpiel game `python_toepen(suits=4,ranks=8,hand_size=4,betting=True,follow_suit=True)`."""
+"""Two-player Toepen for OpenSpiel: `python_toepen(suits=4,ranks=8,hand_size=4,betting=True,follow_suit=True)`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,44 @@
+# Everything runs in its own environment, .venv, with the versions of constraints.txt.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test test-slow lint format peers clean
+
+demo: $(READY)
+	@$(BIN)/python -m experiments.demo
+
+test: $(READY) lint
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -m "not slow")
+
+test-slow: $(READY)
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -m slow)
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+
+format: $(READY)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+# The programs we compare with; benchmarks and tests use them where they are installed.
+peers: $(READY)
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,peers]'
+
+clean:
+	rm -rf $(VENV)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "CardSpiel needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.11" % sys.version.split()[0])'
+	@echo "Setting up $(VENV) (once; a minute or two)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+# Tests compile everything anew, so that they see what a newcomer's machine would see.
+define with_fresh_cache
+cache=$$(mktemp -d); NUMBA_CACHE_DIR=$$cache $(1); status=$$?; rm -rf $$cache; exit $$status
+endef

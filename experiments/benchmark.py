@@ -1,0 +1,32 @@
+"""Benchmarks: every speed claim of the project, measured beside what it is compared with in one run.
+
+python -m experiments.benchmark --suite=playouts
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from absl import app, flags
+
+SUITES = {
+    "playouts": "random games per second of each game, beside OpenSpiel's C++ hearts and euchre",
+}
+
+FLAGS = flags.FLAGS
+flags.DEFINE_enum("suite", None, list(SUITES), "; ".join(f"{name}: {what}" for name, what in SUITES.items()))
+flags.DEFINE_string("out", None, "run directory; default runs/benchmark_<suite>")
+flags.DEFINE_bool("quick", False, "a short run that only shows that the suite works")
+flags.mark_flag_as_required("suite")
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+    suite = importlib.import_module(f"experiments.suites.{FLAGS.suite}")
+    suite.run(FLAGS.out or f"runs/benchmark_{FLAGS.suite}", quick=FLAGS.quick)
+
+
+if __name__ == "__main__":
+    app.run(main)

@@ -1,0 +1,1 @@
+"""The suites of `experiments.benchmark`; each module has `run(out, quick)`."""

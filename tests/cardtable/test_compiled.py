@@ -1,0 +1,102 @@
+"""The compilation cache: never stale, used by the next process, and every entry point survives being loaded from it."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(code: str, cache: Path, *extra_path: Path, **environment: str) -> str:
+    """What a fresh interpreter prints; fails with its error output if it dies."""
+    path = os.pathsep.join(map(str, (ROOT, *extra_path)))
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(cache), **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+CALL = """
+    import outer
+    value = outer.scaled(1)
+    print(value, sum(outer.scaled.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def two_modules(tmp_path: Path) -> Path:
+    (tmp_path / "inner.py").write_text(
+        "from cardtable.compiled import compiled\nFACTOR = 10\n\n@compiled\ndef plus(x):\n    return x + 1\n"
+    )
+    (tmp_path / "outer.py").write_text(
+        "from cardtable.compiled import compiled\nimport inner\nfrom inner import FACTOR\n\n"
+        "@compiled\ndef scaled(x):\n    return inner.plus(x) * FACTOR\n"
+    )
+    return tmp_path
+
+
+def test_cache_is_used_and_sees_edits_of_other_files(two_modules: Path) -> None:
+    cache = two_modules / "cache"
+    assert run(CALL, cache, two_modules) == "20 0"
+    assert run(CALL, cache, two_modules) == "20 1"
+
+    inner = two_modules / "inner.py"
+    inner.write_text(inner.read_text().replace("x + 1", "x + 5"))
+    assert run(CALL, cache, two_modules) == "60 0"
+    assert run(CALL, cache, two_modules) == "60 1"
+
+    inner.write_text(inner.read_text().replace("FACTOR = 10", "FACTOR = 100"))
+    assert run(CALL, cache, two_modules) == "600 0"
+
+
+def test_other_packages_keep_their_cache(tmp_path: Path) -> None:
+    """Only our own functions get the stamped cache; a plain njit(cache=True) elsewhere behaves as numba's own."""
+    (tmp_path / "foreign.py").write_text("import numba\n\n@numba.njit(cache=True)\ndef f(x):\n    return x\n")
+    code = "import cardtable.compiled, foreign; print(type(foreign.f._cache).__name__)"
+    assert run(code, tmp_path / "cache", tmp_path) == "FunctionCache"
+
+
+START_EVERYTHING = """
+    import importlib, pkgutil
+    import cardspiel, pyspiel, cardtable
+    from cardtable.compiled import ENTRY_POINTS
+    from cardtable.batch import Batch, play_out
+    import solvers
+    for package in (cardtable, solvers):
+        for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+            if not module.ispkg:
+                importlib.import_module(module.name)
+    for entry_point in ENTRY_POINTS:
+        entry_point.compile()
+    for name in cardspiel.GAMES:
+        game = pyspiel.load_game(name)
+        play_out(game.rules, 100, seed=1)
+        batch = Batch(game.rules, 10, seed=1)
+        batch.step(batch.legal_mask().argmax(1))
+        batch.information_tensors(), batch.observation_tensors(), batch.information_keys(), batch.returns()
+    print(len(ENTRY_POINTS) > 5)
+"""
+
+
+def test_every_entry_point_starts_twice_on_one_cache(tmp_path: Path) -> None:
+    """The second process loads machine code from disk; some numba functions crash only there (its issue 6061)."""
+    assert run(START_EVERYTHING, tmp_path) == "True"
+    assert run(START_EVERYTHING, tmp_path) == "True"
+
+
+def test_plain_python_gives_the_same_games(tmp_path: Path) -> None:
+    code = """
+        import cardspiel, pyspiel
+        from cardtable.batch import play_out
+        for name in cardspiel.GAMES:
+            print(play_out(pyspiel.load_game(name).rules, 20, seed=7).returns.tolist())
+    """
+    assert run(code, tmp_path) == run(code, tmp_path, NUMBA_DISABLE_JIT="1")
