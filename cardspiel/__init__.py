@@ -1,19 +1,21 @@
 """CardSpiel: `import cardspiel` registers every game and transform of the project with OpenSpiel.
 
-    import cardspiel, pyspiel
-    game = pyspiel.load_game("python_toepen(suits=3,ranks=3,hand_size=2)")
+import cardspiel, pyspiel
+game = pyspiel.load_game("python_toepen(suits=3,ranks=3,hand_size=2)")
 """
 
 import kuhn_collab.game
 import toepen_spiel.game
+import transforms.tied_rewards
 
-__all__ = ["GAMES"]
+__all__ = ["GAMES", "TRANSFORMS"]
 
-# Names that pyspiel.load_game now knows.
-GAMES = tuple(
-    module.GAME_TYPE.short_name
-    for module in (
-        kuhn_collab.game,
-        toepen_spiel.game,
-    )
-)
+
+def _names(*modules) -> tuple[str, ...]:
+    return tuple(module.GAME_TYPE.short_name for module in modules)
+
+
+# Names that pyspiel.load_game now knows; a transform needs a game to work on, as in
+# python_tied_rewards(game=python_kuhn_collab()).
+GAMES = _names(kuhn_collab.game, toepen_spiel.game)
+TRANSFORMS = _names(transforms.tied_rewards)

@@ -66,11 +66,23 @@ def play_out(
 
     def play(index: int) -> int:
         chunk = returns[starts[index] : starts[index] + CHUNK]
-        functions = (kernel.current_player, kernel.legal_actions, kernel.apply_action)
-        functions += (kernel.chance_outcomes, kernel.deal, kernel.returns)
         actions = np.empty(max(rules.num_distinct_actions, rules.max_chance_outcomes), np.int64)
         probabilities = np.empty(rules.max_chance_outcomes)
-        return _play_games(*functions, *choosers, is_random, rules.root, streams[index], chunk, actions, probabilities)
+        return _play_games(
+            kernel.current_player,
+            kernel.legal_actions,
+            kernel.apply_action,
+            kernel.chance_outcomes,
+            kernel.deal,
+            kernel.returns,
+            *choosers,
+            is_random,
+            rules.root,
+            streams[index],
+            chunk,
+            actions,
+            probabilities,
+        )
 
     if threads == 1:
         return Playouts(returns, sum(map(play, range(len(starts)))))

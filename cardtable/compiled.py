@@ -79,32 +79,38 @@ def entry_point(*argument_types: Any, **options: Any) -> Callable[[Callable], En
 
 
 class _StampedCache(FunctionCache):
-    """numba's function cache whose stamp also covers what the function uses from other files.
+    """numba's function cache that also knows what the function uses from other files.
 
-    The stamp is taken on first use instead of at decoration, when the globals the function names all exist.
+    The digest of all that is taken on first use instead of at decoration, when the globals the function names all
+    exist. It is part of the stamp of the cache file: when it changes, the old contents go. Closures that come from one
+    `def` share a cache file, so theirs is part of the key inside the file instead.
     """
 
     def __init__(self, py_func: Callable) -> None:
         super().__init__(py_func)
-        self._own_stamp = self._impl.locator.get_source_stamp()
-        self._stamped = False
+        self._digest: str | None = None
 
-    def _stamp(self) -> None:
-        if not self._stamped:
-            self._cache_file = IndexDataCacheFile(
-                cache_path=self._cache_path,
-                filename_base=self._impl.filename_base,
-                source_stamp=(self._own_stamp, source_digest(self._py_func)),
-            )
-            self._stamped = True
+    def _take_digest(self) -> None:
+        if self._digest is None:
+            self._digest = source_digest(self._py_func)
+            if self._py_func.__closure__ is None:
+                self._cache_file = IndexDataCacheFile(
+                    cache_path=self._cache_path,
+                    filename_base=self._impl.filename_base,
+                    source_stamp=(self._impl.locator.get_source_stamp(), self._digest),
+                )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        self._stamp()
+        self._take_digest()
         return super().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        self._stamp()
+        self._take_digest()
         super().save_overload(sig, data)
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """numba would pickle the closure, in which compiled functions look different in every process."""
+        return sig, codegen.magic_tuple(), self._digest
 
 
 def source_digest(function: Callable) -> str:

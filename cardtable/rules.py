@@ -29,7 +29,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numba import types
@@ -144,7 +144,7 @@ def _compile(kernel: Kernel) -> None:
         compile_for(getattr(kernel, name), signature)
 
 
-def compile_for(function: Callable, signature) -> Callable:
+def compile_for(function: Any, signature: Any) -> Any:
     """Compiles (or loads from the cache) a function for exactly this signature, as a first-class function needs it."""
     if not JIT_DISABLED:
         function.compile(signature)

@@ -1,4 +1,4 @@
-"""One test module that every game must pass: OpenSpiel's own checks, OpenSpiel's solvers, and kernel against pyspiel."""
+"""What every game must pass: OpenSpiel's own checks, OpenSpiel's solvers, and the kernel against its pyspiel face."""
 
 import copy
 import math
@@ -48,8 +48,8 @@ def random_states(game: pyspiel.Game, games: int, seed: int) -> Iterator[pyspiel
 
 def test_every_registered_game_is_tested() -> None:
     tested = {name.split("(")[0] for name in ALL}
-    assert tested == set(cardspiel.GAMES)
-    assert set(cardspiel.GAMES) <= set(pyspiel.registered_names())
+    assert tested == {*cardspiel.GAMES, *cardspiel.TRANSFORMS}
+    assert tested <= set(pyspiel.registered_names())
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -76,7 +76,9 @@ def test_kernel_and_pyspiel_face_are_the_same_game(name: str) -> None:
             assert state.legal_actions() == np.flatnonzero(masks[row]).tolist()
             assert state.returns() == returns[row].tolist()
             if state.is_terminal():
-                assert np.isclose(sum(state.returns()), 0) or game.get_type().utility != pyspiel.GameType.Utility.ZERO_SUM
+                assert (
+                    np.isclose(sum(state.returns()), 0) or game.get_type().utility != pyspiel.GameType.Utility.ZERO_SUM
+                )
                 assert all(game.min_utility() <= value <= game.max_utility() for value in state.returns())
                 continue
             player = int(players[row])
@@ -105,9 +107,9 @@ def test_random_simulation(name: str) -> None:
 @pytest.mark.parametrize("name", cardspiel.GAMES)
 def test_openspiel_games_sim_test(name: str, tmp_path: Path) -> None:
     """OpenSpiel's simulation tests, told of our games by loading cardspiel as a pytest plugin."""
+    options = ["-q", "-p", "cardspiel", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-c", os.devnull]
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "cardspiel", "-p", "no:cacheprovider", games_sim_test.__file__]
-        + ["-k", name, "--rootdir", str(tmp_path), "-c", os.devnull],
+        [sys.executable, "-m", "pytest", games_sim_test.__file__, "-k", name, *options],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
@@ -206,7 +208,7 @@ def test_golden_playthrough(path: Path) -> None:
 
 def test_every_game_has_a_golden_playthrough() -> None:
     played = {path.stem.split("(")[0] for path in PLAYTHROUGHS.glob("*.txt")}
-    assert played == set(cardspiel.GAMES)
+    assert played == {*cardspiel.GAMES, *cardspiel.TRANSFORMS}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -301,9 +303,7 @@ def test_resampling_is_uniform_over_what_the_player_cannot_tell_apart(name: str)
         for player in range(game.num_players()):
             group = groups[player, state.information_key(player)]
             draws = 60 * len(group)
-            counts = Counter(
-                str(state.resample_from_infostate(player, rng.random).history()) for _ in range(draws)
-            )
+            counts = Counter(str(state.resample_from_infostate(player, rng.random).history()) for _ in range(draws))
             assert set(counts) <= group
             chi_square = sum((counts[history] - 60) ** 2 / 60 for history in group)
             freedom = len(group) - 1

@@ -15,5 +15,6 @@ LARGE = (
     "python_toepen(betting=False)",
     "python_kuhn_collab",
     "python_kuhn_collab(fold_topup=False)",
+    "python_tied_rewards(game=python_kuhn_collab())",
 )
 ALL = SMALL + LARGE

@@ -100,7 +100,10 @@ def run(out: str, quick: bool = False) -> list[dict]:
     write_csv(directory.path / "playouts.csv", rows)
     write_csv(directory.path / "start_up.csv", start_up)
     directory.write_report(
-        "# Random games per second, one core\n\n" + tables.markdown(rows) + "\n# Start-up\n\n" + tables.markdown(start_up)
+        "# Random games per second, one core\n\n"
+        + tables.markdown(rows)
+        + "\n# Start-up\n\n"
+        + tables.markdown(start_up)
     )
     tables.show("Random games, one core, best of several rounds", rows)
     tables.show("Start-up, CPU seconds of a whole process", start_up)
@@ -126,5 +129,7 @@ def start_up_costs() -> list[dict]:
 def cpu_seconds(code: str, cache: str) -> float:
     program = f"{code}\nimport time; print(time.process_time())"
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": os.pathsep.join(sys.path)}
-    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
     return float(result.stdout)

@@ -57,6 +57,33 @@ def test_cache_is_used_and_sees_edits_of_other_files(two_modules: Path) -> None:
     assert run(CALL, cache, two_modules) == "600 0"
 
 
+CLOSURES = """
+    import transform, inner
+    from transform import wrap
+    from inner import plus, minus
+    first, second = wrap(plus), wrap(minus)
+    print(first(1), second(1), [sum(f.stats.cache_hits.values()) for f in (first, second)])
+"""
+
+
+def test_closures_over_compiled_functions_are_cached_apart(tmp_path: Path) -> None:
+    """A transform of a game is a closure over the game's functions; each game's version is cached."""
+    (tmp_path / "inner.py").write_text(
+        "from cardtable.compiled import compiled\n\n@compiled\ndef plus(x):\n    return x + 1\n\n"
+        "@compiled\ndef minus(x):\n    return x - 1\n"
+    )
+    (tmp_path / "transform.py").write_text(
+        "from cardtable.compiled import compiled\n\n"
+        "def wrap(f):\n    @compiled\n    def twice(x):\n        return f(f(x))\n\n    return twice\n"
+    )
+    cache = tmp_path / "cache"
+    assert run(CLOSURES, cache, tmp_path) == "3 -1 [0, 0]"
+    assert run(CLOSURES, cache, tmp_path) == "3 -1 [1, 1]"
+    inner = tmp_path / "inner.py"
+    inner.write_text(inner.read_text().replace("x - 1", "x - 5"))
+    assert run(CLOSURES, cache, tmp_path) == "3 -9 [0, 0]"
+
+
 def test_other_packages_keep_their_cache(tmp_path: Path) -> None:
     """Only our own functions get the stamped cache; a plain njit(cache=True) elsewhere behaves as numba's own."""
     (tmp_path / "foreign.py").write_text("import numba\n\n@numba.njit(cache=True)\ndef f(x):\n    return x\n")
