@@ -10,10 +10,10 @@ demo: $(READY)
 	@$(BIN)/python -m experiments.demo
 
 test: $(READY) lint
-	@$(call with_fresh_cache,$(BIN)/python -m pytest -m "not slow")
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow")
 
 test-slow: $(READY)
-	@$(call with_fresh_cache,$(BIN)/python -m pytest -m slow)
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m slow)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

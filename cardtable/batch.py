@@ -49,17 +49,8 @@ def play_out(
     threads: int = 1,
 ) -> Playouts:
     """Deals and plays whole games. `players` has one compiled player per seat; None chooses uniformly at random."""
-    seats = list(players) if players is not None else [None] * rules.num_players
-    if len(seats) != rules.num_players:
-        raise ValueError(f"{rules.num_players} players are needed, one per seat, not {len(seats)}")
-    if rules.num_players > MAX_SEATS:
-        raise ValueError(f"games of at most {MAX_SEATS} players can be played out, not {rules.num_players}")
     kernel = rules.compiled_kernel()
-    # Seats without a player of their own never call the function that fills their place in the argument list.
-    choosers = [compile_for(player or _no_player, PLAYER_SIGNATURE) for player in seats]
-    choosers += [compile_for(_no_player, PLAYER_SIGNATURE)] * (MAX_SEATS - len(seats))
-    is_random = np.array([player is None for player in seats])
-
+    choosers, is_random = _choosers(rules, players)
     returns = np.empty((games, rules.num_players))
     starts = range(0, games, CHUNK)
     streams = generators(seed, len(starts))
@@ -88,6 +79,46 @@ def play_out(
         return Playouts(returns, sum(map(play, range(len(starts)))))
     with ThreadPoolExecutor(threads) as pool:
         return Playouts(returns, sum(pool.map(play, range(len(starts)))))
+
+
+def play_on(
+    rules: Rules,
+    states: np.ndarray,
+    seed: int | np.random.SeedSequence | None = None,
+    players: Sequence[Callable | None] | None = None,
+) -> None:
+    """Plays games that have been dealt, one per row of `states`, to their end, in place; `players` as in `play_out`."""
+    kernel = rules.compiled_kernel()
+    choosers, is_random = _choosers(rules, players)
+    starts = range(0, len(states), CHUNK)
+    actions = np.empty(max(rules.num_distinct_actions, rules.max_chance_outcomes), np.int64)
+    probabilities = np.empty(rules.max_chance_outcomes)
+    for start, stream in zip(starts, generators(seed, len(starts)), strict=True):
+        _finish_games(
+            kernel.current_player,
+            kernel.legal_actions,
+            kernel.apply_action,
+            kernel.chance_outcomes,
+            *choosers,
+            is_random,
+            states[start : start + CHUNK],
+            stream,
+            actions,
+            probabilities,
+        )
+
+
+def _choosers(rules: Rules, players: Sequence[Callable | None] | None) -> tuple[list[Callable], np.ndarray]:
+    """MAX_SEATS compiled players, and which seats choose at random instead."""
+    seats = list(players) if players is not None else [None] * rules.num_players
+    if len(seats) != rules.num_players:
+        raise ValueError(f"{rules.num_players} players are needed, one per seat, not {len(seats)}")
+    if rules.num_players > MAX_SEATS:
+        raise ValueError(f"games of at most {MAX_SEATS} players can be played out, not {rules.num_players}")
+    # Seats without a player of their own never call the function that fills their place in the argument list.
+    choosers = [compile_for(player or _no_player, PLAYER_SIGNATURE) for player in seats]
+    choosers += [compile_for(_no_player, PLAYER_SIGNATURE)] * (MAX_SEATS - len(seats))
+    return choosers, np.array([player is None for player in seats])
 
 
 @compiled
@@ -138,27 +169,113 @@ def _play_games(
     for game in range(len(all_returns)):
         state[:] = root
         deal(state, generator)
-        seat = current_player(state)
-        while seat != TERMINAL:
-            if seat == CHANCE:
-                n = chance_outcomes(state, actions, probabilities)
-                apply_action(state, actions[sample_index(generator, probabilities, n)])
-                seat = current_player(state)
-                continue
-            if is_random[seat]:
-                action = actions[below(generator, legal_actions(state, actions))]
-            elif seat == 0:
-                action = player_0(state, generator)
-            elif seat == 1:
-                action = player_1(state, generator)
-            elif seat == 2:
-                action = player_2(state, generator)
-            else:
-                action = player_3(state, generator)
-            apply_action(state, action)
-            steps += 1
-            seat = current_player(state)
+        steps += _finish(
+            state,
+            current_player,
+            legal_actions,
+            apply_action,
+            chance_outcomes,
+            player_0,
+            player_1,
+            player_2,
+            player_3,
+            is_random,
+            generator,
+            actions,
+            probabilities,
+        )
         returns(state, all_returns[game])
+    return steps
+
+
+@entry_point(
+    FUNCTION_TYPES["current_player"],
+    FUNCTION_TYPES["legal_actions"],
+    FUNCTION_TYPES["apply_action"],
+    FUNCTION_TYPES["chance_outcomes"],
+    PLAYER_TYPE,
+    PLAYER_TYPE,
+    PLAYER_TYPE,
+    PLAYER_TYPE,
+    types.Array(types.boolean, 1, "C"),
+    STATES,
+    GENERATOR,
+    INTEGERS,
+    types.Array(types.float64, 1, "C"),
+    nogil=True,
+)
+def _finish_games(
+    current_player,
+    legal_actions,
+    apply_action,
+    chance_outcomes,
+    player_0,
+    player_1,
+    player_2,
+    player_3,
+    is_random,
+    states,
+    generator,
+    actions,
+    probabilities,
+):
+    """Plays the game in each row to its end."""
+    for game in range(len(states)):
+        _finish(
+            states[game],
+            current_player,
+            legal_actions,
+            apply_action,
+            chance_outcomes,
+            player_0,
+            player_1,
+            player_2,
+            player_3,
+            is_random,
+            generator,
+            actions,
+            probabilities,
+        )
+
+
+@compiled
+def _finish(
+    state,
+    current_player,
+    legal_actions,
+    apply_action,
+    chance_outcomes,
+    player_0,
+    player_1,
+    player_2,
+    player_3,
+    is_random,
+    generator,
+    actions,
+    probabilities,
+):
+    """Plays one game to its end; returns the number of player moves."""
+    steps = 0
+    seat = current_player(state)
+    while seat != TERMINAL:
+        if seat == CHANCE:
+            n = chance_outcomes(state, actions, probabilities)
+            apply_action(state, actions[sample_index(generator, probabilities, n)])
+            seat = current_player(state)
+            continue
+        if is_random[seat]:
+            action = actions[below(generator, legal_actions(state, actions))]
+        elif seat == 0:
+            action = player_0(state, generator)
+        elif seat == 1:
+            action = player_1(state, generator)
+        elif seat == 2:
+            action = player_2(state, generator)
+        else:
+            action = player_3(state, generator)
+        apply_action(state, action)
+        steps += 1
+        seat = current_player(state)
     return steps
 
 

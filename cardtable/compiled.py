@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import threading
 import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -37,9 +38,15 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     """
     if function is None:
         return functools.partial(compiled, **options)
+    if JIT_DISABLED:
+        return numba.njit(function, **options)
+    cache = _StampedCache(function)
+    if function.__closure__ is not None:
+        # Machine code goes by its qualified name and a counter that starts anew in every process. Two closures that
+        # come from one `def`, compiled by two processes and loaded by a third, must not be taken for each other.
+        function.__qualname__ += f"_{source_digest(function)[:16]}"
     dispatcher = numba.njit(function, **options)
-    if not JIT_DISABLED:
-        dispatcher._cache = _StampedCache(function)
+    dispatcher._cache = cache
     return dispatcher
 
 
@@ -56,13 +63,15 @@ class EntryPoint:
         self.argument_types = argument_types
         self._dispatcher = compiled(function, **options)
         self._ready = False
+        self._lock = threading.Lock()  # threads of a pool may make the first call together
         ENTRY_POINTS.append(self)
 
     def compile(self) -> None:
-        if not self._ready and not JIT_DISABLED:
-            self._dispatcher.compile(self.argument_types)
-            self._dispatcher.disable_compile()
-        self._ready = True
+        with self._lock:
+            if not self._ready and not JIT_DISABLED:
+                self._dispatcher.compile(self.argument_types)
+                self._dispatcher.disable_compile()
+            self._ready = True
 
     def __call__(self, *arguments: Any) -> Any:
         if not self._ready:

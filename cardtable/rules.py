@@ -81,6 +81,75 @@ class Kernel(NamedTuple):
     observation_tensor: Callable
 
 
+class Symmetry(NamedTuple):
+    """Compiled functions of a game whose suits are interchangeable: renaming suits gives the same game.
+
+    `new_suit` is an int64 array: suit s is renamed new_suit[s]. Inside a suit ranks ascend with the card id.
+
+        num_suits(state) -> int
+        suit_cards(state, suit) -> int                     all cards of a suit, as a set
+        rename(state, new_suit, out)                       the same position under the new names
+        rename_action(state, action, new_suit) -> int      the same action of the player to move
+        signatures(state, player, hand, history, out)      row s of `out`, `signature_words` words: what tells suit s
+                                                           from the others in the hand of the player (if `hand`) and
+                                                           in the public history (if `history`), but for its name
+    """
+
+    num_suits: Callable
+    suit_cards: Callable
+    rename: Callable
+    rename_action: Callable
+    signatures: Callable
+    signature_words: int
+
+
+class Forgetting(NamedTuple):
+    """How a game can forget part of what a player knows: `hand` and `history` say how much is kept of either.
+
+    They are positions in `hands` and `histories`; 0 keeps everything. Compiled functions:
+
+        key(state, player, hand, history, out)             what is kept, exactly, in `key_words` words
+        tensor(state, player, hand, history, out)          the same as numbers, laid out as `pieces` says
+        shows_hand(hand) -> bool                           whether what is kept of the hand names suits
+        shows_history(history) -> bool                     whether what is kept of the history does
+        sort_actions(state, actions, count)                puts legal actions in the order in which positions that
+                                                           are no longer told apart share them; in place
+    and plain ones:
+
+        pieces(rules, hand, history) -> tuple of Piece
+        describe(wording, state, player, hand, history) -> str
+    """
+
+    hands: tuple[str, ...]
+    histories: tuple[str, ...]
+    most_actions: int  # legal at any decision
+    key_words: int
+    key: Callable
+    tensor: Callable
+    shows_hand: Callable
+    shows_history: Callable
+    sort_actions: Callable
+    pieces: Callable
+    describe: Callable
+
+
+class WeightedDeals(NamedTuple):
+    """Dealt positions that stand for all deals up to symmetry, for those who walk the whole game."""
+
+    number: float  # about how many there are
+    make: Callable[[], tuple[np.ndarray, np.ndarray]]  # -> states, one a row, and their probabilities
+
+
+class Origin(NamedTuple):
+    """Where a transformed game comes from: its state starts with the state of `rules`, which has the same moves.
+
+    `label(state, action) -> int`, compiled: what the player to move calls an action of the original game.
+    """
+
+    rules: Rules
+    label: Callable
+
+
 class Piece(NamedTuple):
     """A named part of a tensor. `public` is common knowledge, `private` one seat's own, `observer` who is looking."""
 
@@ -113,6 +182,10 @@ class Rules:
     teams: tuple[tuple[int, ...], ...] = ()  # empty: everybody plays alone
     # Suit permutations that change nothing but names: the cards of one suit after the other, ranks in the same order.
     interchangeable_suits: tuple[tuple[int, ...], ...] = ()
+    symmetry: Symmetry | None = None  # games with interchangeable suits: how to rename them
+    forgetting: Forgetting | None = None  # games that can be made coarser
+    origin: Origin | None = None  # transforms: the game they were made from
+    weighted_deals: WeightedDeals | None = None  # None: who walks the whole game deals card by card
 
     def __post_init__(self) -> None:
         self.root.setflags(write=False)

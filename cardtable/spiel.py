@@ -4,12 +4,13 @@ What OpenSpiel 2.0 expects here, learned by running it:
 
 * C++ algorithms read information states only through the observer (`make_py_observer`), never through methods that a
   Python state overrides; `set_from` is also called on the initial chance state.
-* `clone()` deep-copies each Python attribute of a state on its own. The whole state therefore hangs on one object,
-  `Table`, whose copy is cheap.
+* `clone()` deep-copies each Python attribute of a state on its own, and `serialize()` pickles them. The whole state
+  therefore hangs on one object, `Table`, whose copies are cheap.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -22,7 +23,11 @@ from cardtable.rules import CHANCE, TERMINAL, Piece, Rules
 
 
 class Wording(Protocol):
-    """How a game names things for people. `state` is the state array."""
+    """How a game names things for people. `state` is the state array.
+
+    A transform under which nothing is public knowledge adds `private_now(state, player)`, what the player sees now;
+    one with chance nodes after the deal adds `chance(state, outcome)`.
+    """
 
     def action(self, state: np.ndarray, action: int) -> str:
         """A player's action, such as `10♥`."""
@@ -71,6 +76,14 @@ def card_game_type(
     )
 
 
+def utility_type(rules: Rules) -> pyspiel.GameType.Utility:
+    if rules.utility_sum is None:
+        return pyspiel.GameType.Utility.GENERAL_SUM
+    if rules.utility_sum == 0:
+        return pyspiel.GameType.Utility.ZERO_SUM
+    return pyspiel.GameType.Utility.CONSTANT_SUM
+
+
 class CardGame(pyspiel.Game):
     """A pyspiel game made of a rules record. `rules` is what the project's own solvers drive."""
 
@@ -88,6 +101,7 @@ class CardGame(pyspiel.Game):
         rules.compiled_kernel()  # now, so that nobody waits for it in the middle of a game
         self.rules = rules
         self.wording = wording
+        self.name = str(self)
 
     @property
     def teams(self) -> tuple[tuple[int, ...], ...]:
@@ -113,16 +127,26 @@ class CardGame(pyspiel.Game):
 class Table:
     """Everything that makes up a state on the Python side; copied as one."""
 
-    __slots__ = ("_legal", "array", "player", "rules", "wording")
+    __slots__ = ("_legal", "array", "game_name", "player", "rules", "wording")
 
-    def __init__(self, rules: Rules, wording: Wording, array: np.ndarray) -> None:
+    def __init__(self, game: CardGame, array: np.ndarray) -> None:
+        self._place(game.rules, game.wording, game.name, array)
+
+    def _place(self, rules: Rules, wording: Wording, game_name: str, array: np.ndarray) -> None:
         self.rules = rules
         self.wording = wording
+        self.game_name = game_name
         self.array = array
         self.refresh()
 
     def __deepcopy__(self, memo: dict) -> Table:
-        return Table(self.rules, self.wording, self.array.copy())
+        copy = Table.__new__(Table)
+        copy._place(self.rules, self.wording, self.game_name, self.array.copy())
+        return copy
+
+    def __reduce__(self) -> tuple:
+        """OpenSpiel serialises a Python state by pickling its attributes: the game goes by its name."""
+        return _unpickle_table, (self.game_name, self.array)
 
     def refresh(self) -> None:
         """Looks up who is to act after the array has changed."""
@@ -150,6 +174,9 @@ class Table:
     def action_name(self, player: int, action: int) -> str:
         if player != CHANCE:
             return self.wording.action(self.array, action)
+        if deck.is_dealt(self.array):
+            wording: Any = self.wording  # of a transform that has such chance nodes
+            return wording.chance(self.array, action)
         return self._deal_name(int(self.array[deck.NEXT_CARD]), action)
 
     def dealt_so_far(self) -> str:
@@ -162,12 +189,21 @@ class Table:
         return f"{self.wording.card(self.array, card)} to {receiver}"
 
 
+@functools.lru_cache(maxsize=8)
+def _game_of_name(name: str) -> CardGame:
+    return pyspiel.load_game(name)
+
+
+def _unpickle_table(game_name: str, array: np.ndarray) -> Table:
+    return Table(_game_of_name(game_name), array)
+
+
 class CardState(pyspiel.State):
     """A state of a card game; `array` is what the rules kernel works on."""
 
     def __init__(self, game: CardGame) -> None:
         super().__init__(game)
-        self.table = Table(game.rules, game.wording, game.rules.new_state())
+        self.table = Table(game, game.rules.new_state())
 
     @property
     def array(self) -> np.ndarray:
@@ -224,12 +260,23 @@ class CardState(pyspiel.State):
         array = table.array.copy()
         table.rules.kernel.resample(array, player, generator(int(probability_sampler() * (1 << 53))))
         state = self.get_game().new_initial_state()
-        while state.is_chance_node():  # the deals may differ in which cards had only one pile to go to
-            state.apply_action(int(deck.pile_of(array, state.array[deck.NEXT_CARD])))
+        state.follow_chance(array, probability_sampler)  # deals may differ in which cards had only one pile to go to
         for move in self.full_history():
             if move.player != CHANCE:
                 state.apply_action(move.action)
+                state.follow_chance(array, probability_sampler)
         return state
+
+    def follow_chance(self, array: np.ndarray, probability_sampler: Any) -> None:
+        """Lets chance act as it did on the way to the kernel state `array`: the same deal; after the deal, whatever
+        ends in `array`, or, where nothing does yet, a random outcome."""
+        while self.is_chance_node() and not (self.array == array).all():
+            if not deck.is_dealt(self.array):
+                self.apply_action(int(deck.pile_of(array, self.array[deck.NEXT_CARD])))
+                continue
+            outcomes = self.chance_outcomes()
+            ends = [outcome for outcome, _ in outcomes if (self.child(outcome).array == array).all()]
+            self.apply_action(ends[0] if ends else _draw(outcomes, probability_sampler()))
 
     def __str__(self) -> str:
         table = self.table
@@ -237,6 +284,15 @@ class CardState(pyspiel.State):
             return f"dealing {table.dealt_so_far()}".rstrip()
         hands = (f"P{seat} {table.wording.private(table.array, seat)}" for seat in range(table.rules.num_players))
         return f"{' | '.join(hands)} | {table.wording.public_history(table.array)}".rstrip(" |")
+
+
+def _draw(outcomes: list[tuple[int, float]], number: float) -> int:
+    """The outcome that a uniform number in [0, 1) falls on."""
+    for outcome, probability in outcomes:
+        number -= probability
+        if number < 0:
+            return outcome
+    return outcomes[-1][0]
 
 
 class CardObserver:
@@ -300,11 +356,14 @@ class CardObserver:
     def string_from(self, state: CardState, player: int) -> str:
         """What `player` sees of `state`, for people and as the name of the information state."""
         wording, array = state.table.wording, state.table.array
+        private = wording.private
+        if not self._kind.perfect_recall and hasattr(wording, "private_now"):
+            private = wording.private_now
         parts = []
         if self._own:
-            parts.append(f"P{player} {wording.private(array, player)}")
+            parts.append(f"P{player} {private(array, player)}")
         elif self._everyones:
-            parts += [f"P{seat} {wording.private(array, seat)}" for seat in range(self._num_players)]
+            parts += [f"P{seat} {private(array, seat)}" for seat in range(self._num_players)]
         if self._kind.public_info:
             parts.append(wording.public_history(array) if self._kind.perfect_recall else wording.public_now(array))
         return " | ".join(parts).rstrip(" |")

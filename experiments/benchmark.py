@@ -12,6 +12,8 @@ from absl import app, flags
 
 SUITES = {
     "playouts": "random games per second of each game, beside OpenSpiel's C++ hearts and euchre",
+    "tabular": "speed of the tabular solvers, beside OpenSpiel's and LiteEFG",
+    "exploitability": "NashConv against iterations and seconds, all solvers on many games",
 }
 
 FLAGS = flags.FLAGS

@@ -9,10 +9,11 @@ from __future__ import annotations
 from cardtable import bits, deck
 from cardtable.compiled import compiled
 from cardtable.randomness import below
-from cardtable.rules import CHANCE, TERMINAL, Kernel, Piece, Rules
+from cardtable.rules import CHANCE, TERMINAL, Kernel, Piece, Rules, Symmetry
 
 NUM_SEATS = 4
 NUM_CARDS = 6
+NUM_SUITS = 2
 HIGHEST_LEVEL = 3
 LONGEST_HAND = 10  # k k k b c c r c c c: the level rises twice, each time after three others have acted
 
@@ -72,6 +73,7 @@ def kuhn_collab_rules(fold_topup: bool) -> Rules:
         ),
         teams=((0, 2), (1, 3)),
         interchangeable_suits=((0, 2, 4), (1, 3, 5)),
+        symmetry=SYMMETRY,
     )
 
 
@@ -207,6 +209,41 @@ def information_key(state, player, out):
 
 
 @compiled
+def num_suits(state):
+    return NUM_SUITS
+
+
+@compiled
+def suit_cards(state, suit):
+    return 0b010101 << suit
+
+
+@compiled
+def rename(state, new_suit, out):
+    """The same position with suit s called new_suit[s]. Before the deal is complete there is nothing to rename."""
+    out[:] = state
+    if state[PHASE] == DEALING:
+        return
+    for pile in range(NUM_SEATS + 1):
+        cards = state[deck.DEALT + pile]
+        out[deck.DEALT + pile] = 0
+        for suit in range(NUM_SUITS):
+            out[deck.DEALT + pile] |= (cards >> suit & suit_cards(state, 0)) << new_suit[suit]
+
+
+@compiled
+def rename_action(state, action, new_suit):
+    return action
+
+
+@compiled
+def signatures(state, player, hand, history, out):
+    """The ranks of the suit in the hand; no card is ever shown."""
+    for suit in range(NUM_SUITS):
+        out[suit, 0] = state[deck.DEALT + player] >> suit & suit_cards(state, 0) if hand else 0
+
+
+@compiled
 def _write_seat_and_card(state, player, out):
     """The pieces that both tensors start with; returns the offset behind them."""
     out[player] = 1.0
@@ -244,3 +281,4 @@ KERNEL = Kernel(
     information_tensor=information_tensor,
     observation_tensor=observation_tensor,
 )
+SYMMETRY = Symmetry(num_suits, suit_cards, rename, rename_action, signatures, signature_words=1)

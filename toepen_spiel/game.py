@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyspiel
 from cardtable import deck
 from cardtable.spiel import CardGame, card_game_type
 from toepen_spiel import rules
+from toepen_spiel.abstraction import toepen_forgetting
 from toepen_spiel.rules import toepen_rules
 
 DEFAULTS = {"suits": 4, "ranks": 8, "hand_size": 4, "betting": True, "follow_suit": True}
@@ -24,7 +26,9 @@ BETTING_NAMES = {rules.CHECK: "check", rules.BET: "bet", rules.CALL: "call", rul
 class ToepenGame(CardGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        super().__init__(GAME_TYPE, toepen_rules(**(DEFAULTS | params)), ToepenWording(), params)
+        variant = toepen_rules(**(DEFAULTS | params))
+        variant = dataclasses.replace(variant, forgetting=toepen_forgetting(variant))
+        super().__init__(GAME_TYPE, variant, ToepenWording(), params)
 
 
 class ToepenWording:

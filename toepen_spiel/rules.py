@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
-from cardtable.rules import CHANCE, TERMINAL, Kernel, Piece, Rules
+from cardtable.rules import CHANCE, TERMINAL, Kernel, Piece, Rules, Symmetry
 from cardtable.tricks import following
 
 MAX_SUITS = 4
@@ -53,6 +53,7 @@ NUM_BETTING_ACTIONS = 4
 # A played card in the history: card | called << 5 | player << 6.
 ENTRY_BITS = 7
 ENTRIES_PER_WORD = 8
+SIGNATURE_ENTRIES = 15  # of four bits, in a word
 
 
 def toepen_rules(suits: int, ranks: int, hand_size: int, betting: bool, follow_suit: bool) -> Rules:
@@ -109,6 +110,9 @@ def toepen_rules(suits: int, ranks: int, hand_size: int, betting: bool, follow_s
             *bet_observation,
         ),
         interchangeable_suits=tuple(tuple(range(suit * ranks, (suit + 1) * ranks)) for suit in range(suits)),
+        symmetry=Symmetry(
+            num_suits, suit_cards, rename, rename_action, signatures, -(-(2 + cards_played) // SIGNATURE_ENTRIES)
+        ),
     )
 
 
@@ -271,6 +275,74 @@ def history_entry(state, index):
     """(card, called, player) of the index-th card played."""
     entry = state[HISTORY + index // ENTRIES_PER_WORD] >> ENTRY_BITS * (index % ENTRIES_PER_WORD)
     return entry & 31, entry >> 5 & 1, entry >> 6 & 1
+
+
+@compiled
+def num_suits(state):
+    return state[SUITS]
+
+
+@compiled
+def suit_cards(state, suit):
+    return bits.suit_cards(suit, state[RANKS])
+
+
+@compiled
+def rename(state, new_suit, out):
+    """The same position with suit s called new_suit[s]. Before the deal is complete there is nothing to rename."""
+    out[:] = state
+    if state[PHASE] == DEALING:
+        return
+    for pile in range(3):
+        out[deck.DEALT + pile] = _rename_cards(state, state[deck.DEALT + pile], new_suit)
+    for player in range(2):
+        out[HAND + player] = _rename_cards(state, state[HAND + player], new_suit)
+        out[VOID + player] = _rename_cards(state, state[VOID + player], new_suit)
+    if state[LED_CARD] != NO_CARD:
+        out[LED_CARD] = _rename_card(state, state[LED_CARD], new_suit)
+    for word in range(HISTORY, len(state)):
+        out[word] = 0
+    for index in range(state[CARDS_PLAYED]):
+        shift = ENTRY_BITS * (index % ENTRIES_PER_WORD)
+        entry = state[HISTORY + index // ENTRIES_PER_WORD] >> shift & (1 << ENTRY_BITS) - 1
+        renamed = _rename_card(state, entry & 31, new_suit) | entry & ~31
+        out[HISTORY + index // ENTRIES_PER_WORD] |= renamed << shift
+
+
+@compiled
+def rename_action(state, action, new_suit):
+    return _rename_card(state, action, new_suit) if action < state[deck.DECK_SIZE] else action
+
+
+@compiled
+def signatures(state, player, hand, history, out):
+    """The ranks of the suit in the hand, and for each card played: 0 if it was of another suit, else its rank + 1."""
+    ranks = state[RANKS]
+    for suit in range(state[SUITS]):
+        for word in range(out.shape[1]):
+            out[suit, word] = 0
+        if hand:
+            out[suit, 0] = state[HAND + player] >> suit * ranks & (1 << ranks) - 1
+    if history:
+        for index in range(state[CARDS_PLAYED]):
+            card, _, _ = history_entry(state, index)
+            place = index + 2  # behind the hand
+            out[card // ranks, place // SIGNATURE_ENTRIES] |= (card % ranks + 1) << 4 * (place % SIGNATURE_ENTRIES)
+
+
+@compiled
+def _rename_card(state, card, new_suit):
+    suit = card // state[RANKS]
+    return card + (new_suit[suit] - suit) * state[RANKS]
+
+
+@compiled
+def _rename_cards(state, cards, new_suit):
+    ranks = state[RANKS]
+    renamed = 0
+    for suit in range(state[SUITS]):
+        renamed |= (cards >> suit * ranks & (1 << ranks) - 1) << new_suit[suit] * ranks
+    return renamed
 
 
 @compiled

@@ -8,13 +8,16 @@ parentheses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pyspiel
 
-from cardtable.rules import Rules
-from cardtable.spiel import CardGame, Wording, card_game_type
+from cardtable import deck
+from cardtable.randomness import generator
+from cardtable.rules import CHANCE, Rules
+from cardtable.spiel import CardGame, CardState, Wording, card_game_type, utility_type
 
 MAX_PLAYERS = 10
 
@@ -64,10 +67,76 @@ class TransformedGame(CardGame):
         self.base = base
         super().__init__(game_type, rules, wording, params)
 
+    def new_initial_state(self) -> TransformedState:
+        return TransformedState(self)
 
-def utility_type(rules: Rules) -> pyspiel.GameType.Utility:
-    if rules.utility_sum is None:
-        return pyspiel.GameType.Utility.GENERAL_SUM
-    if rules.utility_sum == 0:
-        return pyspiel.GameType.Utility.ZERO_SUM
-    return pyspiel.GameType.Utility.CONSTANT_SUM
+
+def original_game(game: CardGame) -> CardGame:
+    """The game inside all transforms."""
+    while isinstance(game, TransformedGame):
+        game = game.base
+    return game
+
+
+class TransformedState(CardState):
+    """A state of a transformed game. Where players name actions in their own way, it knows what was really played."""
+
+    def resample_from_infostate(self, player: int, probability_sampler: Any) -> CardState:
+        origin = self.table.rules.origin
+        if origin is None:
+            return super().resample_from_infostate(player, probability_sampler)
+        array = self.array.copy()
+        self.table.rules.kernel.resample(array, player, generator(int(probability_sampler() * (1 << 53))))
+        state = self.get_game().new_initial_state()
+        play_really(state, array, real_actions(self))
+        return state
+
+
+def real_actions(state: CardState) -> list[int]:
+    """What was played, as actions of the original game."""
+    rules, kernel = state.table.rules, state.table.rules.kernel
+    if rules.origin is None:
+        return [move.action for move in state.full_history() if move.player != CHANCE]
+    original = rules.origin.rules
+    array, before = rules.new_state(), None
+    played = []
+    for move in state.full_history():
+        if move.player != CHANCE:
+            before = array[: original.state_size].copy()
+        kernel.apply_action(array, move.action)
+        now = array[: original.state_size]
+        if before is not None and (now != before).any():
+            played.append(next(a for a in _legal(original, before) if (_after(original, before, a) == now).all()))
+            before = None
+    return played
+
+
+def play_really(state: CardState, dealt: np.ndarray, actions: Iterable[int]) -> None:
+    """Deals the cards of the array `dealt` in a new state, then plays actions of the original game."""
+    while state.is_chance_node():
+        state.apply_action(int(deck.pile_of(dealt, state.array[deck.NEXT_CARD])))
+    origin = state.table.rules.origin
+    for action in actions:
+        if origin is None:
+            state.apply_action(action)
+            continue
+        size = origin.rules.state_size
+        goal = _after(origin.rules, state.array[:size], action)
+        state.apply_action(int(origin.label(state.array, action)))
+        while state.is_chance_node():
+            state.apply_action(
+                next(
+                    o for o in state.legal_actions() if (_after(state.table.rules, state.array, o)[:size] == goal).all()
+                )
+            )
+
+
+def _legal(rules: Rules, array: np.ndarray) -> list[int]:
+    actions = np.empty(rules.num_distinct_actions, np.int64)
+    return actions[: rules.kernel.legal_actions(array, actions)].tolist()
+
+
+def _after(rules: Rules, array: np.ndarray, action: int) -> np.ndarray:
+    after = array.copy()
+    rules.kernel.apply_action(after, action)
+    return after

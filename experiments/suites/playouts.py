@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pyspiel
@@ -94,7 +94,7 @@ def run(out: str, quick: bool = False) -> list[dict]:
         }
         for contestant in contestants
     ]
-    start_up = start_up_costs()
+    start_up = start_up_costs(cardspiel.GAMES[:1] if quick else cardspiel.GAMES)
 
     directory = RunDirectory(out, {"suite": "playouts", "quick": quick})
     write_csv(directory.path / "playouts.csv", rows)
@@ -111,10 +111,10 @@ def run(out: str, quick: bool = False) -> list[dict]:
     return rows
 
 
-def start_up_costs() -> list[dict]:
+def start_up_costs(names: Sequence[str]) -> list[dict]:
     """CPU seconds of processes that import a game and start it, with an empty and with a filled compilation cache."""
     rows = []
-    for name in cardspiel.GAMES:
+    for name in names:
         package = next(game.__module__.split(".")[0] for game in [type(pyspiel.load_game(name))])
         import_only = f"import {package}"
         load = f"{import_only}, pyspiel; pyspiel.load_game('{name}').new_initial_state()"

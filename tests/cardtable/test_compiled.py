@@ -84,6 +84,35 @@ def test_closures_over_compiled_functions_are_cached_apart(tmp_path: Path) -> No
     assert run(CLOSURES, cache, tmp_path) == "3 -9 [0, 0]"
 
 
+INNER_CLOSURES = """
+    import sys
+    import transform, inner
+    for name in sys.argv[1:] or {names}:
+        wrapped = transform.wrap(getattr(inner, name))
+        print(name, wrapped(1))
+"""
+
+
+def test_closures_compiled_by_different_processes_do_not_call_each_other(tmp_path: Path) -> None:
+    """numba names machine code by qualified name and a counter: alike for closures of two processes."""
+    (tmp_path / "inner.py").write_text(
+        "from cardtable.compiled import compiled\n\n@compiled\ndef plus(x):\n    return x + 1\n\n"
+        "@compiled\ndef minus(x):\n    return x - 1\n"
+    )
+    steps = "".join(f"        x = f(x) * {factor} % 1000003\n        out[x % 5] += x\n" for factor in range(3, 60, 2))
+    (tmp_path / "transform.py").write_text(  # long enough not to be inlined
+        "import numpy as np\nfrom cardtable.compiled import compiled\n\n"
+        f"def wrap(f):\n    @compiled\n    def helper(x, out):\n{steps}        return x\n\n"
+        "    @compiled\n    def outer(x):\n        out = np.zeros(5, np.int64)\n"
+        "        return helper(x, out) + helper(x + 1, out) + out.sum()\n\n    return outer\n"
+    )
+    code = INNER_CLOSURES.replace("{names}", "['plus', 'minus']")
+    expected = run(code, tmp_path / "cache", tmp_path, NUMBA_DISABLE_JIT="1")
+    for name in ("plus", "minus"):
+        run(INNER_CLOSURES.replace("{names}", f"[{name!r}]"), tmp_path / "cache", tmp_path)
+    assert run(code, tmp_path / "cache", tmp_path) == expected
+
+
 def test_other_packages_keep_their_cache(tmp_path: Path) -> None:
     """Only our own functions get the stamped cache; a plain njit(cache=True) elsewhere behaves as numba's own."""
     (tmp_path / "foreign.py").write_text("import numba\n\n@numba.njit(cache=True)\ndef f(x):\n    return x\n")

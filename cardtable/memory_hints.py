@@ -1,0 +1,55 @@
+"""Two hints for the hottest compiled loops. Neither changes what a program computes; in plain Python both do nothing.
+
+`borrowed(array)` is the same array without an owner. numba counts references to every array that a compiled function
+receives, with locked instructions, at every call; an array without an owner is not counted. The caller must keep the
+array itself for as long as the borrowed one is used, so: borrow arguments, at the top of an entry point.
+
+`prefetch(array, index)` asks the processor to fetch the cache line of `array[index]`, which need not be awaited.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+from cardtable.compiled import JIT_DISABLED
+
+if JIT_DISABLED:
+
+    def borrowed(array):
+        return array
+
+    def prefetch(array, index):
+        pass
+
+else:
+
+    @intrinsic
+    def borrowed(typing_context, array):
+        def build(context, builder, signature, arguments):
+            owned = arrayobj.make_array(array)(context, builder, arguments[0])
+            owned.meminfo = cgutils.get_null_value(owned.meminfo.type)
+            return owned._getvalue()
+
+        return array(array), build
+
+    @intrinsic
+    def prefetch(typing_context, array, index):
+        def build(context, builder, signature, arguments):
+            source = arrayobj.make_array(array)(context, builder, arguments[0])
+            address = builder.gep(source.data, [arguments[1]])
+            address = builder.bitcast(address, cgutils.voidptr_t)
+            number = ir.IntType(32)
+            function = cgutils.get_or_insert_function(
+                builder.module,
+                ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number]),
+                "llvm.prefetch.p0",
+            )
+            for_reading, keep_in_all_caches, data = 0, 3, 1
+            builder.call(function, [address, number(for_reading), number(keep_in_all_caches), number(data)])
+            return context.get_dummy_value()
+
+        return types.none(array, types.int64), build

@@ -1,0 +1,79 @@
+"""Gongzhu's published baselines: `python -m experiments.gongzhu_baselines` (Shi, Li and Sun, "ScrofaZero", 2021).
+
+* Table 2: points of one player over another, two seats each, on duplicate deals (every deal is played twice with the
+  teams exchanged), for Random, Mr. If and Mr. Greed, beside the published numbers; and the flat Monte Carlo player in
+  the place of ScrofaZero.
+* The intransitivity of these players, eq. 17: sum of |x_ij + x_jk - x_ik|^2 over all triples, divided by the sum of
+  |x_ij + x_jk - x_ik| (|x_ij| + |x_jk| + |x_ik|); 0 is transitive, 1 is rock, paper, scissors.
+* The Monte Carlo player's points over Mr. Greed, by number of worlds and rollout policy, with its time for a move.
+
+Writes table_2.csv, monte_carlo.csv, monte_carlo.png and report.md into the run directory.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from absl import app, flags
+
+from experiments import tables
+from experiments.gongzhu_matches import (
+    Matches,
+    describe_transitivity,
+    report,
+    search_figure,
+    search_rows,
+    table_2,
+    table_2_rows,
+)
+from experiments.run_directory import RunDirectory, write_csv
+
+FLAGS = flags.FLAGS
+flags.DEFINE_integer("deals", 4096, "duplicate deals per match of Table 2", 16)
+flags.DEFINE_integer("search_deals", 1024, "duplicate deals per match of the Monte Carlo player", 16)
+flags.DEFINE_list("worlds", ["10", "30", "100", "300"], "numbers of worlds of the Monte Carlo player")
+flags.DEFINE_integer("best_worlds", 100, "worlds of the Monte Carlo player in Table 2", 1)
+flags.DEFINE_integer("seed", 1, "of deals and players", 0)
+flags.DEFINE_integer("threads", 2, "that play at the same time", 1)
+flags.DEFINE_string("out", "runs/gongzhu_baselines", "run directory")
+flags.DEFINE_bool("quick", False, "32 deals per match, and at most 10 worlds")
+
+QUICK_DEALS = 32
+QUICK_WORLDS = 10
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+    try:
+        worlds = sorted({int(number) for number in FLAGS.worlds})
+    except ValueError:
+        sys.exit(f"--worlds is {','.join(FLAGS.worlds)}; allowed: numbers with commas between them, such as 10,100")
+    if not worlds or worlds[0] < 1:
+        sys.exit(f"--worlds is {','.join(FLAGS.worlds)}; allowed: one or more numbers from 1")
+    deals, search_deals, best_worlds = FLAGS.deals, FLAGS.search_deals, FLAGS.best_worlds
+    if FLAGS.quick:
+        deals = search_deals = QUICK_DEALS
+        worlds = [min(number, QUICK_WORLDS) for number in worlds[:1]]
+        best_worlds = min(best_worlds, QUICK_WORLDS)
+    config = {"deals": deals, "search_deals": search_deals, "worlds": worlds, "best_worlds": best_worlds}
+    directory = RunDirectory(FLAGS.out, config | {"seed": FLAGS.seed, "threads": FLAGS.threads})
+
+    runner = Matches(FLAGS.seed, FLAGS.threads)
+    points = table_2(runner, deals, search_deals, best_worlds)
+    table = table_2_rows(points)
+    tables.show("Table 2: points of the first over the second", table)
+    write_csv(directory.path / "table_2.csv", table)
+    words = describe_transitivity(points)
+    print(words)
+
+    search = search_rows(runner, worlds, search_deals)
+    tables.show("Monte Carlo player over Mr. Greed", search)
+    write_csv(directory.path / "monte_carlo.csv", search)
+    directory.save_figure(search_figure(search), "monte_carlo")
+    directory.write_report(report(table, words, search, deals, search_deals, best_worlds))
+    print(f"written to {directory.path}")
+
+
+if __name__ == "__main__":
+    app.run(main)

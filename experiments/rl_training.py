@@ -1,0 +1,145 @@
+"""Training OpenSpiel's torch agents on our games: the library behind `experiments.rl_agents`."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from open_spiel.python import rl_environment
+from open_spiel.python.algorithms import random_agent
+from open_spiel.python.pytorch import dqn, nfsp
+
+from cardtable.batch import Batch
+from cardtable.rules import TERMINAL, Rules
+from cardtable.spiel import CardGame
+from experiments.plots import plt
+from experiments.run_directory import RunDirectory
+from solvers.progress import LateProgress
+
+LEARNER = 0
+LAYERS = [128, 128]
+SETTINGS: dict[str, Any] = {
+    "hidden_layers_sizes": LAYERS,
+    "batch_size": 128,
+    "learn_every": 4,
+    "min_buffer_size_to_learn": 500,
+    "optimizer_str": "adam",
+    "epsilon_start": 1.0,
+    "epsilon_end": 0.1,
+    "epsilon_decay_schedule_str": "linear",
+}
+
+
+def train(
+    game: CardGame,
+    kind: str,
+    episodes: int,
+    measurements: int,
+    evaluation_games: int,
+    seed: int,
+    directory: RunDirectory,
+) -> list[dict]:
+    """Trains an agent; one row per measurement, the first before any training."""
+    environment = rl_environment.Environment(
+        game,
+        observation_type=rl_environment.ObservationType.OBSERVATION,
+        chance_event_sampler=rl_environment.ChanceEventSampler(seed),
+    )
+    agent = make_agent(kind, game, episodes, seed)
+    others = [
+        random_agent.RandomAgent(player_id=seat, num_actions=game.num_distinct_actions())
+        for seat in range(game.num_players())
+    ]
+    rows = []
+    steps = 0
+    start = time.monotonic()
+
+    def measure(episode: int) -> None:
+        mean, error = evaluate(game.rules, agent, kind, evaluation_games, seed)
+        row = {"games": episode, "steps": steps, "mean return": round(mean, 3), "s.e.": round(error, 3)}
+        rows.append(row | {"seconds": round(time.monotonic() - start, 1)})
+        directory.log(episode, {"mean_return": mean, "standard_error": error, "agent_steps": steps})
+
+    measure(0)
+    due = {round(episodes * (number + 1) / measurements) for number in range(measurements)}
+    with LateProgress(f"training {kind}", episodes) as progress:
+        for episode in range(1, episodes + 1):
+            steps += play_episode(environment, agent, others)
+            progress.update(episode)
+            if episode in due:
+                measure(episode)
+    return rows
+
+
+def make_agent(kind: str, game: CardGame, episodes: int, seed: int) -> Any:
+    decisions = episodes * game.max_game_length() // game.num_players()
+    size, actions = game.rules.observation_size, game.num_distinct_actions()
+    settings = SETTINGS | {"epsilon_decay_duration": max(decisions // 2, 1), "seed": seed}
+    settings |= {"replay_buffer_capacity": 100_000, "update_target_network_every": 200}
+    if kind == "dqn":
+        return dqn.DQN(LEARNER, size, actions, learning_rate=1e-3, **settings)
+    return nfsp.NFSP(
+        LEARNER,
+        size,
+        actions,
+        reservoir_buffer_capacity=100_000,
+        anticipatory_param=0.5,
+        rl_learning_rate=1e-3,
+        sl_learning_rate=1e-3,
+        **settings,
+    )
+
+
+def play_episode(environment: rl_environment.Environment, agent: Any, others: list) -> int:
+    """One game; returns the number of the agent's decisions."""
+    steps = 0
+    time_step = environment.reset()
+    while not time_step.last():
+        seat = time_step.observations["current_player"]
+        output = (agent if seat == LEARNER else others[seat]).step(time_step)
+        steps += seat == LEARNER
+        time_step = environment.step([output.action])
+    agent.step(time_step)
+    return steps
+
+
+def evaluate(rules: Rules, agent: Any, kind: str, games: int, seed: int) -> tuple[float, float]:
+    """Mean return of the agent's policy in its seat against random players, and its standard error.
+
+    DQN plays its best action; NFSP draws from its average policy.
+    """
+    network = agent._q_network if kind == "dqn" else agent._avg_network
+    batch = Batch(rules, games, seed)
+    rng = np.random.default_rng(seed)
+    while True:
+        players = batch.current_players()
+        if (players == TERMINAL).all():
+            break
+        mask = batch.legal_mask()
+        scores = np.where(mask, rng.gumbel(size=mask.shape), -np.inf)  # the largest is a uniformly random legal action
+        own = players == LEARNER
+        if own.any():
+            with torch.no_grad():
+                values = network(torch.from_numpy(batch.observation_tensors()[own])).numpy()
+            scores[own] = np.where(mask[own], values if kind == "dqn" else values + scores[own], -np.inf)
+        batch.step(scores.argmax(axis=1))
+    returns = batch.returns()[:, LEARNER]
+    return float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(games))
+
+
+def learning_figure(rows: list[dict], title: str) -> Figure:
+    figure, axis = plt.subplots(figsize=(7, 4))
+    axis.errorbar(
+        [row["games"] for row in rows],
+        [row["mean return"] for row in rows],
+        yerr=[1.96 * row["s.e."] for row in rows],
+        marker="o",
+        capsize=3,
+    )
+    axis.set(xlabel="games of training", ylabel="mean return, 95% intervals", title=title)
+    axis.grid(alpha=0.3)
+    figure.tight_layout()
+    return figure

@@ -1,0 +1,1 @@
+"""Tabular solvers and exact evaluation for OpenSpiel games."""

@@ -1,0 +1,299 @@
+"""Counterfactual regret minimisation on the sequence form.
+
+Zinkevich, Johanson, Bowling and Piccione, "Regret minimization in games with incomplete information" (2007). In each
+iteration every information set I plays regret matching on its regrets, strategy(a) = max(R(a), 0) / sum of max(R, 0)
+(uniform if that is 0/0), and then adds the counterfactual values it missed: R(a) += value(I, a) - value(I). The average
+of the plans used converges to an equilibrium of a two-player zero-sum game. The variants differ in how old regrets are
+discounted before an iteration and in how much its plan weighs in the average; nothing else (`VARIANTS` below).
+
+One iteration updates every player once. With alternating updates, which are the default, a player already answers the
+new strategies of the players before; averages accumulate the plan used in the iteration, before it is updated. All this
+is what OpenSpiel's solvers do, and the averages agree with theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numba
+import numpy as np
+import pyspiel
+
+from solvers import sweeps
+from solvers.best_response import Evaluation, Evaluator
+from solvers.policies import TablePolicy
+from solvers.sequence_form import SequenceForm, sequence_form
+
+Discounts = tuple[Any, Any, Any]
+
+
+class Variant(NamedTuple):
+    """How iteration t = 1, 2, ... treats the past: discounts(t, **parameters) gives the factors kept of positive and of
+    negative regrets before the iteration, and the weight of its plan in the average."""
+
+    discounts: Callable[..., Discounts]
+    parameters: Mapping[str, float] = {}
+    predictive: bool = False
+
+
+def _cfr(t: np.ndarray) -> Discounts:
+    """Zinkevich et al. 2007: sums of regrets, plain average."""
+    return 1.0, 1.0, 1.0
+
+
+def _cfr_plus(t: np.ndarray) -> Discounts:
+    """Tammelin, "Solving large imperfect information games using CFR+" (2014): no negative regrets, weights t."""
+    return 1.0, 0.0, t
+
+
+def _linear_cfr(t: np.ndarray) -> Discounts:
+    """Brown and Sandholm, "Solving imperfect-information games via discounted regret minimization" (2019), Linear CFR:
+    regrets and plans weigh t; dividing the regrets by t changes no strategy and keeps them small."""
+    return (t - 1) / t, (t - 1) / t, t
+
+
+def _dcfr(t: np.ndarray, alpha: float, beta: float, gamma: float) -> Discounts:
+    """Brown and Sandholm 2019, DCFR: after iteration t positive regrets are multiplied by t^alpha / (t^alpha + 1),
+    negative ones by t^beta / (t^beta + 1), and sums of plans by (t / (t+1))^gamma, that is, plans weigh t^gamma."""
+    previous = np.maximum(t - 1, 1)
+    return previous**alpha / (previous**alpha + 1), previous**beta / (previous**beta + 1), t**gamma
+
+
+def _pcfr_plus(t: np.ndarray) -> Discounts:
+    """Farina, Kroer and Sandholm, "Faster game solving via predictive Blackwell approachability" (2021): the strategy
+    answers the regrets of CFR+ plus a prediction of the next ones, the last ones; plans weigh t^2."""
+    return 1.0, 0.0, t**2
+
+
+VARIANTS = {
+    "cfr": Variant(_cfr),
+    "cfr_plus": Variant(_cfr_plus),
+    "linear_cfr": Variant(_linear_cfr),
+    "dcfr": Variant(_dcfr, {"alpha": 1.5, "beta": 0.0, "gamma": 2.0}),
+    "pcfr_plus": Variant(_pcfr_plus, predictive=True),
+}
+
+
+class TabularSolver(ABC):
+    """What the solvers on the sequence form and on the tree have in common: tables of regrets and sums of plans.
+
+    Policies that are handed out are snapshots; they do not change when the solver goes on.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game,
+        num_cells: int,
+        variant: str,
+        alternating: bool,
+        initial: Literal["uniform", "random"],
+        seed: int | np.random.SeedSequence | None,
+        parameters: Mapping[str, float],
+    ) -> None:
+        if variant not in VARIANTS:
+            raise ValueError(f"variant is {variant!r}; allowed: {', '.join(VARIANTS)}")
+        if initial not in ("uniform", "random"):
+            raise ValueError(f"initial is {initial!r}; allowed: uniform, random")
+        unknown = set(parameters) - set(VARIANTS[variant].parameters)
+        if unknown:
+            allowed = ", ".join(VARIANTS[variant].parameters) or "none"
+            raise ValueError(f"{variant} has no parameter {', '.join(sorted(unknown))}; allowed: {allowed}")
+        self.game = game
+        self.variant = variant
+        self.alternating = alternating
+        self._parameters = {**VARIANTS[variant].parameters, **parameters}
+        self._predictive = VARIANTS[variant].predictive
+        self._iteration = 0
+        self._extend_schedule(1024)
+        self._average = np.zeros(num_cells)
+        self._banked = np.zeros(num_cells if self._predictive else 0)
+        self._regret = np.zeros(num_cells)
+        if initial == "random":
+            # Regret matching turns independent exponential numbers into Dirichlet(1, ..., 1); iteration 1 forgets them.
+            self._regret[:] = np.random.default_rng(seed).standard_exponential(num_cells)
+
+    @property
+    def iteration(self) -> int:
+        """Iterations done."""
+        return self._iteration
+
+    def evaluate_and_update_policy(self) -> None:
+        """One iteration."""
+        self.run(1)
+
+    def run(self, iterations: int) -> None:
+        """Many iterations in one go."""
+        if iterations < 1:
+            return
+        first, last = self._iteration, self._iteration + iterations
+        if last > len(self._schedule):
+            self._extend_schedule(2 * last)
+        self._iterate(first, last)
+        self._iteration = last
+
+    def _extend_schedule(self, iterations: int) -> None:
+        """The discounts of the first iterations, and the sums of the weights up to each."""
+        t = np.arange(1, iterations + 1, dtype=np.float64)
+        schedule = np.empty((iterations, 3))
+        schedule[:, 0], schedule[:, 1], schedule[:, 2] = VARIANTS[self.variant].discounts(t, **self._parameters)
+        schedule[0, :2] = 0.0  # what the regrets held before iteration 1 was only the initial strategy
+        self._schedule = schedule
+        self._total_weight = np.cumsum(schedule[:, 2])
+
+    @abstractmethod
+    def _iterate(self, first: int, last: int) -> None:
+        """Iterations first .. last-1, counted from 0."""
+
+    @abstractmethod
+    def _policy(self, weights: np.ndarray) -> TablePolicy:
+        """The policy with probabilities proportional to the positive weights."""
+
+    @abstractmethod
+    def _fingerprint(self) -> int:
+        """A checksum of the order of the tables, so that states of other games or layouts are not taken for ours."""
+
+    def average_policy(self) -> TablePolicy:
+        """The average of the plans used so far: what converges."""
+        return self._policy(self._average)
+
+    def current_policy(self) -> TablePolicy:
+        """What the next iteration plays."""
+        return self._policy(self._regret)
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Everything a solver of the same game and variant needs to go on, bit for bit."""
+        return {
+            "variant": np.array(self._description()),
+            "fingerprint": np.array(self._fingerprint(), np.int64),
+            "iteration": np.array(self._iteration, np.int64),
+            "regret": self._regret.copy(),
+            "banked": self._banked.copy(),
+            "average": self._average.copy(),
+        }
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Goes back to a state of `get_state`; ValueError if it belongs to another game or variant."""
+        missing = sorted(set(self.get_state()) - set(state))
+        if missing:
+            raise ValueError(f"the solver state lacks {', '.join(missing)}")
+        if str(state["variant"]) != self._description():
+            raise ValueError(f"the solver state is one of {state['variant']}, not of {self._description()}")
+        if int(state["fingerprint"]) != self._fingerprint():
+            raise ValueError(f"the solver state belongs to another game, or to another version of {self.game}")
+        for name in ("regret", "banked", "average"):
+            table = getattr(self, f"_{name}")
+            if np.shape(state[name]) != table.shape:
+                raise ValueError(f"{name} of the solver state has shape {np.shape(state[name])}, not {table.shape}")
+            table[:] = state[name]
+        self._iteration = int(state["iteration"])
+
+    def _description(self) -> str:
+        parameters = ", ".join(f"{name}={value:g}" for name, value in self._parameters.items())
+        return f"{self.variant}({parameters}), {'alternating' if self.alternating else 'simultaneous'} updates"
+
+
+class CFRSolver(TabularSolver):
+    """CFR and its variants for perfect-recall games.
+
+    `threads`: by default two where the game is large enough to gain and the machine has them, else one. The results
+    are the same.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game | SequenceForm,
+        variant: str = "cfr_plus",
+        alternating: bool = True,
+        initial: Literal["uniform", "random"] = "uniform",
+        seed: int | np.random.SeedSequence | None = None,
+        threads: int | None = None,
+        **parameters: float,
+    ) -> None:
+        self.form = sequence_form(game)
+        super().__init__(self.form.game, self.form.num_sequences, variant, alternating, initial, seed, parameters)
+        arrays = self.form.arrays
+        self._scratch = self.form.scratch()
+        self._plan = self.form.empty_plan()
+        self._make_plan()
+        most_blocks = int(np.diff(arrays.player_block).max(initial=1))
+        self.threads = min(most_blocks, os.cpu_count() or 1) if threads is None else threads
+        if self.threads < 1:
+            raise ValueError(f"threads is {threads}; allowed: 1 or more")
+        self._evaluator = Evaluator(self.form)
+        self._fixed = (
+            alternating,
+            self._predictive,
+            *arrays[:8],
+            self._plan,
+            self._regret,
+            self._banked,
+            self._average,
+            np.zeros(self.form.num_sequences),
+            self._scratch,
+        )
+
+    def _make_plan(self) -> None:
+        """The plan of regret matching on the regrets, without touching the average."""
+        arrays = self.form.arrays
+        sweeps.plan_sweep(
+            0,
+            len(arrays.batches),
+            arrays.batches,
+            arrays.parent,
+            self._plan,
+            self._regret,
+            self._average,
+            0.0,
+            self._scratch[0],
+        )
+
+    def _iterate(self, first: int, last: int) -> None:
+        if self.threads == 1:
+            sweeps.iterate(first, last, self._schedule, *self._fixed)
+        else:
+            before = numba.get_num_threads()
+            numba.set_num_threads(min(self.threads, numba.config.NUMBA_NUM_THREADS))
+            try:
+                sweeps.iterate_in_parallel(first, last, self._schedule, *self._fixed)
+            finally:
+                numba.set_num_threads(before)
+        self._average[: self.form.num_players] = self._total_weight[last - 1]
+
+    def _policy(self, weights: np.ndarray) -> TablePolicy:
+        probabilities = np.ones(self.form.num_sequences)
+        sweeps.normalise(self.form.arrays.batches, weights, probabilities)
+        return TablePolicy.of_form(self.form, probabilities)
+
+    def evaluate(self) -> Evaluation:
+        """Values and best-response values of the average policy, straight from the tables: as cheap as an iteration."""
+        if self._iteration == 0:
+            plan = self.form.empty_plan()
+            sweeps.plans_of(self.form.arrays.batches, self.form.parent, self.average_policy().probabilities, plan)
+            return self._evaluator(plan)
+        return self._evaluator(self._average, 1.0 / self._average[0])
+
+    def nash_conv(self) -> float:
+        """Exact NashConv of the average policy."""
+        return self.evaluate().nash_conv
+
+    def exploitability(self) -> float:
+        """NashConv of the average policy divided by the number of players."""
+        return self.evaluate().exploitability
+
+    def values(self) -> np.ndarray:
+        """Expected return of each player under the average policy."""
+        return self.evaluate().values
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        super().set_state(state)
+        self._make_plan()
+
+    def _fingerprint(self) -> int:
+        checksum = zlib.crc32(str(self.game).encode())
+        for part in (self.form.actions, self.form.parent, self.form.arrays.batches):
+            checksum = zlib.crc32(part.tobytes(), checksum)
+        return checksum

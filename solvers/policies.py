@@ -1,0 +1,253 @@
+"""Tables of probabilities as OpenSpiel policies, and the file format in which they are published.
+
+File format, version 1: an uncompressed or compressed `.npz` archive, readable with numpy alone (`numpy.load(path)`).
+For N information sets with M legal actions in all:
+
+    metadata            a JSON text: {"format": "cardspiel-policy", "version": 1, "game": the game's string, ...}
+    players             int8 (N)         who decides
+    offsets             int64 (N + 1)    information set i has the actions offsets[i] .. offsets[i+1]-1
+    actions             int32 (M)        legal action ids, ascending in each information set
+    probabilities       float64 (M)
+    information_states  bytes (N)        UTF-8 information_state_string(player), for games of OpenSpiel; or
+    keys                int64 (N, W)     (player, exact key words), for games with a rules kernel (cardtable.rules)
+
+Information sets with a single legal action are not listed; their action has probability one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from solvers.sequence_form import SequenceForm, finder
+
+FORMAT = "cardspiel-policy"
+VERSION = 1
+SUM_TOLERANCE = 1e-6
+
+
+class TablePolicy(openspiel_policy.Policy):
+    """Probabilities looked up by information state when asked for; nothing is built for the whole game.
+
+    `places` gives, per information set, (number of actions, first position, distance between positions) in the arrays
+    `actions` and `probabilities`. `missing` says what happens at information sets that are not in the table.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game,
+        owner: np.ndarray,
+        places: tuple[np.ndarray, np.ndarray, np.ndarray],
+        actions: np.ndarray,
+        probabilities: np.ndarray,
+        *,
+        keys: np.ndarray | None = None,
+        strings: list[str] | None = None,
+        find: Callable[[pyspiel.State, int], int] | None = None,
+        missing: Literal["error", "uniform"] = "error",
+    ) -> None:
+        super().__init__(game, list(range(game.num_players())))
+        self.owner = owner
+        self.places = places
+        self.actions = actions
+        self.probabilities = probabilities
+        self.keys = keys
+        self.strings = strings
+        self.missing = missing
+        self._find = find
+
+    @staticmethod
+    def of_form(form: SequenceForm, probabilities: np.ndarray) -> TablePolicy:
+        """The policy that a table over the sequences of `form` describes."""
+        return TablePolicy(
+            form.game,
+            form.owner,
+            (form.num_actions, form.first_sequence, form.stride),
+            form.actions,
+            probabilities,
+            keys=form.keys,
+            strings=form.strings,
+            find=form.find,
+        )
+
+    @property
+    def num_information_sets(self) -> int:
+        return len(self.owner)
+
+    def find(self, state: pyspiel.State, player: int) -> int:
+        """The information set of `player` in `state`, or -1."""
+        if self._find is None:
+            self._find = finder(self.game, self.owner, self.keys, self.strings)
+        return self._find(state, player)
+
+    def distribution(self, information_set: int) -> tuple[np.ndarray, np.ndarray]:
+        """Actions and probabilities of one information set."""
+        count, first, stride = (int(part[information_set]) for part in self.places)
+        where = slice(first, first + (count - 1) * stride + 1, stride)
+        return self.actions[where], self.probabilities[where]
+
+    def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+        player = state.current_player() if player_id is None else player_id
+        legal = state.legal_actions(player)
+        if not legal:
+            return {0: 1.0}  # as OpenSpiel's policies answer
+        if len(legal) == 1:
+            return {legal[0]: 1.0}
+        information_set = self.find(state, player)
+        if information_set >= 0:
+            actions, probabilities = self.distribution(information_set)
+            return dict(zip(actions.tolist(), probabilities.tolist(), strict=True))
+        if self.missing == "uniform":
+            return dict.fromkeys(legal, 1.0 / len(legal))
+        raise ValueError(
+            f"the policy has no entry for player {player} at {state.information_state_string(player)!r}; "
+            f"it has {self.num_information_sets} information sets of {self.game}"
+        )
+
+    def to_pyspiel(self) -> pyspiel.TabularPolicy:
+        """The same as a policy for OpenSpiel's C++ algorithms. Walks the whole game."""
+        if self.strings is None:
+            return openspiel_policy.python_policy_to_pyspiel_policy(self.to_tabular())
+        table = dict(pyspiel.GetRandomPolicy(self.game, 0).policy_table())  # names all states, forced ones too
+        for information_set, text in enumerate(self.strings):
+            actions, probabilities = self.distribution(information_set)
+            table[text] = list(zip(actions.tolist(), probabilities.tolist(), strict=True))
+        return pyspiel.TabularPolicy(table)
+
+
+def save_policy(
+    path: str | os.PathLike, policy: TablePolicy, metadata: Mapping[str, Any] | None = None, compress: bool = False
+) -> None:
+    """Writes a policy so that a crash leaves either the old file or the new one. `metadata` must be JSON."""
+    count, first, stride = (part.astype(np.int64) for part in policy.places)
+    offsets = np.concatenate([[0], np.cumsum(count)])
+    position = np.repeat(first, count) + np.repeat(stride, count) * (
+        np.arange(offsets[-1]) - np.repeat(offsets[:-1], count)
+    )
+    head = {**(metadata or {}), "format": FORMAT, "version": VERSION, "game": str(policy.game)}
+    arrays = {
+        "metadata": np.array(json.dumps(head)),
+        "players": policy.owner.astype(np.int8),
+        "offsets": offsets,
+        "actions": policy.actions[position].astype(np.int32),
+        "probabilities": policy.probabilities[position],
+    }
+    if policy.keys is not None:
+        arrays["keys"] = policy.keys
+    else:
+        arrays["information_states"] = np.array([text.encode() for text in policy.strings or []], np.bytes_)
+    path = Path(path)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".part", delete=False) as file:
+        try:
+            (np.savez_compressed if compress else np.savez)(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    os.replace(file.name, path)
+
+
+def load_policy(
+    path: str | os.PathLike, game: pyspiel.Game | None = None, missing: Literal["error", "uniform"] = "error"
+) -> TablePolicy:
+    """Reads a policy; the game is loaded by its string unless given, and then it must be the same one."""
+    arrays, metadata = _read(path)
+    if game is None:
+        try:
+            game = pyspiel.load_game(metadata["game"])
+        except pyspiel.SpielError as error:
+            raise ValueError(
+                f"{path} is a policy for {metadata['game']}, which OpenSpiel cannot load: {error}"
+            ) from error
+    elif _canonical(game) != _canonical_text(metadata["game"]):
+        raise ValueError(f"{path} is a policy for {metadata['game']}, not for {game}")
+    offsets = arrays["offsets"]
+    strings = arrays.get("information_states")
+    return TablePolicy(
+        game,
+        arrays["players"],
+        (np.diff(offsets), offsets[:-1], np.ones(len(offsets) - 1, np.int64)),
+        arrays["actions"],
+        arrays["probabilities"],
+        keys=arrays.get("keys"),
+        strings=None if strings is None else [text.decode() for text in strings.tolist()],
+        missing=missing,
+    )
+
+
+def load_metadata(path: str | os.PathLike) -> dict[str, Any]:
+    """What was written beside the policy: at least the game's string."""
+    return _read(path)[1]
+
+
+def _canonical(game: pyspiel.Game) -> tuple[str, str]:
+    """A game's name and all its parameters, those that were not given included."""
+    parameters = {**game.get_type().parameter_specification, **game.get_parameters()}
+    return game.get_type().short_name, str(sorted((name, str(value)) for name, value in parameters.items()))
+
+
+def _canonical_text(text: str) -> tuple[str, str] | None:
+    try:
+        return _canonical(pyspiel.load_game(text))
+    except pyspiel.SpielError:
+        return None
+
+
+def _read(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        metadata = json.loads(str(arrays["metadata"][()]))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} is damaged or not a policy file: {error}") from error
+    problem = _problem(arrays, metadata)
+    if problem:
+        raise ValueError(f"{path} is damaged or not a policy file: {problem}")
+    return arrays, metadata
+
+
+def _problem(arrays: Mapping[str, np.ndarray], metadata: Any) -> str | None:
+    """What is wrong with the contents, if anything."""
+    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
+        return f"its metadata do not say that the format is {FORMAT!r}"
+    if metadata.get("version") != VERSION:
+        return f"its version is {metadata.get('version')!r}, readable is {VERSION}"
+    if not isinstance(metadata.get("game"), str):
+        return "its metadata do not name a game"
+    for name, kind, dimensions in (
+        ("players", "i", 1),
+        ("offsets", "i", 1),
+        ("actions", "i", 1),
+        ("probabilities", "f", 1),
+    ):
+        if name not in arrays or arrays[name].dtype.kind != kind or arrays[name].ndim != dimensions:
+            return f"array {name!r} is missing or of the wrong type"
+    offsets, count = arrays["offsets"], len(arrays["players"])
+    if len(offsets) != count + 1 or offsets[0] != 0 or (np.diff(offsets) < 1).any():
+        return "its offsets do not fit its players"
+    if len(arrays["actions"]) != offsets[-1] or len(arrays["probabilities"]) != offsets[-1]:
+        return "its actions and probabilities do not fit its offsets"
+    if "keys" in arrays:
+        if arrays["keys"].dtype != np.int64 or arrays["keys"].ndim != 2 or len(arrays["keys"]) != count:
+            return "its keys are not one row of 64-bit words for each player entry"
+    elif "information_states" not in arrays or arrays["information_states"].shape != (count,):
+        return "it has neither keys nor information states, one for each player entry"
+    probabilities = arrays["probabilities"]
+    if not (probabilities >= 0.0).all():
+        return "some probabilities are negative or no numbers"
+    if count and np.abs(np.add.reduceat(probabilities, offsets[:-1]) - 1.0).max() > SUM_TOLERANCE:
+        return "some probabilities do not sum to one"
+    return None

@@ -1,0 +1,59 @@
+"""The runner for Cego's baselines: a quick run from the command line, and its pieces."""
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from cego_spiel.card_strength import low_cards, trick_wins
+from cego_spiel.cards import LOW
+from experiments import cego_random_play
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*flags: str, cwd: Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "experiments.cego_baselines", *flags]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+def test_quick_run(tmp_path: Path) -> None:
+    result = run("--quick", "--out=run", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = list(csv.DictReader((tmp_path / "run" / "table_3.csv").open()))
+    assert len(rows) == 24
+    assert all(abs(float(row["z"])) < 5 for row in rows)
+    assert {row["game"] for row in rows} == set(cego_random_play.PUBLISHED)
+    assert (tmp_path / "run" / "figure_2.png").stat().st_size > 10_000
+    report = (tmp_path / "run" / "report.md").read_text()
+    assert "exactly those of the rules" in report
+    assert len(list(csv.DictReader((tmp_path / "run" / "figure_2.csv").open()))) == 54
+
+
+def test_bad_flags(tmp_path: Path) -> None:
+    for flags in (["--games=10"], ["--threads=0"], ["standard"]):
+        result = run(*flags, cwd=tmp_path)
+        assert result.returncode != 0
+        assert "Traceback" not in result.stderr
+
+
+def test_published_numbers_add_up() -> None:
+    for measure, values in cego_random_play.PUBLISHED.values():
+        if len(set(values[1:])) == 1:
+            assert abs(values[0] + values[1] - (79 if measure == "points" else 100)) < 0.0011
+        else:
+            assert abs(sum(values) - 300) < 0.0021
+
+
+def test_low_cards_are_those_of_the_rules() -> None:
+    wins = trick_wins(100_000, seed=3)
+    assert wins.sum() == 11 * 100_000
+    assert sum(1 << card for card in low_cards(wins)) == LOW
+
+
+def test_low_cards_by_hand() -> None:
+    assert low_cards(np.array([50, 5, 30, 10, 4, 1])) == [1, 4, 5]  # 1 + 4 + 5 = 10 %; with 10 exactly 20 %

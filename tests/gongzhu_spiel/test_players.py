@@ -1,0 +1,203 @@
+"""Mr. If and Mr. Greed clause by clause, their published strength, and bots."""
+
+import numpy as np
+import pyspiel
+import pytest
+
+import gongzhu_spiel  # noqa: F401
+from cardtable.bots import KernelBot, MonteCarloBot
+from cardtable.montecarlo import Contender, duplicate_match
+from cardtable.randomness import generator
+from gongzhu_spiel import players, rules
+from gongzhu_spiel.players import PLAYERS, bot, mr_greed, mr_if, mr_team
+from tests.gongzhu_spiel import oracle
+
+CARDS = oracle.full_deck()
+FULL = rules.gongzhu_rules(4, 13, 0)
+
+
+def number(name):
+    return CARDS.index((name[0], name[1:]))
+
+
+def card_set(names):
+    return sum(1 << number(name) for name in names.split())
+
+
+def position(table, hand):
+    """Seat 0 leads; the cards of `table` are played, and the next seat holds `hand`."""
+    state = FULL.new_state()
+    names = table.split()
+    used = card_set(table) | card_set(hand)
+    rest = [card for card in range(52) if not used >> card & 1]
+    dealt = [0] * 4
+    for seat in range(4):
+        own = card_set(names[seat]) if seat < len(names) else 0
+        if seat == len(names):
+            own = card_set(hand)
+        dealt[seat] = own
+    # Whoever is not to move gets any cards; the hand to move may be short, for it is all the players look at.
+    for seat in range(4):
+        while seat != len(names) and dealt[seat].bit_count() < 13 and rest:
+            dealt[seat] |= 1 << rest.pop()
+    for seat in range(4):
+        state[rules.deck.DEALT + seat] = dealt[seat]
+        state[rules.HAND + seat] = dealt[seat]
+        state[rules.deck.ROOM + seat] = 0
+    state[rules.deck.NEXT_CARD] = 52
+    for name in names:
+        rules.apply_action(state, number(name))
+    assert state[rules.TURN] == len(names)
+    return state
+
+
+def choice(player, table, hand):
+    return "".join(CARDS[player(position(table, hand), generator(1))])
+
+
+@pytest.mark.parametrize(
+    ("table", "hand", "card"),
+    [
+        # Leading: the highest card of the shortest safe suit.
+        ("", "S2 S9 H3 H4 H5 D2 D3 D4 D5 C2 C3 C4 C5", "S9"),
+        ("", "SQ S9 H3 H4 H5 D2 D3 D4 D5 C2 C3 C4 C5", "H5"),
+        ("", "SK HQ H4 H5 DJ D3 D4 D5 C2 C3 C4 C5 C6", "C6"),
+        # No card of the suit: the worst first.
+        ("S2", "H3 D4 HA C10", "HA"),
+        ("C2", "SA SK HK D2", "SA"),
+        ("C2", "SQ HA", "SQ"),
+        ("C2", "H10 H5 SK", "SK"),
+        ("C2", "S4 S9 D2 D3 D9", "S9"),
+        # Spades: the pig goes under king or ace; below them otherwise; the last player may take a harmless trick.
+        ("SK", "SQ S3 S4", "SQ"),
+        ("SA S2", "S3 S9 SK", "SK"),
+        ("S2", "S3 S9 SK", "S9"),
+        ("S2 S4 S5", "S3 S9 SK SQ", "SK"),
+        ("S2 SQ S5", "S3 S9 SK SA", "S9"),
+        ("S2", "SK SA", "SA"),
+        # Clubs: the same with the ten.
+        ("CJ", "C10 C3 C4", "C10"),
+        ("C2", "C3 C9 CK", "C9"),
+        ("C2 CQ", "C3 CJ CK", "CJ"),
+        ("C2 C4 C5", "C10 C3 CK", "CK"),
+        # Diamonds: the sheep if it is sure to win, else the highest other card.
+        ("D2 D10 D3", "DJ D4 DA", "DJ"),
+        ("D2 DQ D3", "DJ D4 DA", "DA"),
+        ("D2", "DJ D4 D9", "D9"),
+        # Hearts: just below the highest on the table.
+        ("H9 HJ", "H2 H10 HQ", "H10"),
+    ],
+)
+def test_mr_if(table, hand, card):
+    assert choice(mr_if, table, hand) == card
+
+
+def test_mr_if_without_a_safe_lead_avoids_danger():
+    state = position("", "SQ S2 HK H3 DJ D2 C10 C2")
+    leads = {"".join(CARDS[mr_if(state, generator(seed))]) for seed in range(60)}
+    assert leads >= {"S2", "H3", "D2", "C2"}
+    assert len(leads & {"SQ", "HK", "DJ", "C10"}) < 4  # five draws rarely find only dangerous cards
+
+
+def test_mr_if_without_a_lower_heart_plays_any():
+    state = position("H2 H3", "H9 HQ HK")
+    assert {"".join(CARDS[mr_if(state, generator(seed))]) for seed in range(40)} == {"H9", "HQ", "HK"}
+
+
+@pytest.mark.parametrize(
+    ("table", "hand", "card"),
+    [
+        # Last to play, seat 3. 100 points for the sheep, -100 for the pig, 8 for being rid of a queen.
+        ("D2 D10 D3", "DJ D4 D5", "DJ"),
+        ("SK S2 S3", "SQ S4", "SQ"),  # the pig to seat 0, an opponent
+        ("S2 SK S3", "SQ S4", "S4"),  # seat 1 is the partner
+        ("S2 S4 SQ", "S3 SA", "S3"),
+        ("D2 DJ D3", "D4 DA", "DA"),  # the partner has the sheep; the ace only weighs
+        ("D2 D3 DJ", "D4 DA", "DA"),  # an opponent has the sheep
+        ("H9 H2 H3", "HA H10", "H10"),  # -60 with the ten, -100 with the ace
+    ],
+)
+def test_mr_greed_as_the_last_player(table, hand, card):
+    assert choice(mr_greed, table, hand) == card
+
+
+def test_mr_greed_weighs_what_is_still_out():
+    """The ace of spades is worth getting rid of while the queen is out: 11 + 50 against 30 + 9 for the king."""
+    assert choice(mr_greed, "C2 C3 C4", "SA SK D4") == "SA"
+    assert choice(mr_greed, "C2 SQ C4", "SA DQ D4") == "SA"  # even with the queen gone: 11 against 8
+    assert choice(mr_greed, "C2 C3 C4", "DA DK D9") == "D9"  # the sheep is out: aces of diamonds are kept
+
+
+@pytest.mark.parametrize("player", [mr_if, mr_greed, mr_team])
+def test_players_only_play_legal_cards_and_only_use_what_they_know(player):
+    """Dealing the unseen cards again changes nothing for a player with the same random numbers."""
+    actions = np.empty(52, np.int64)
+    for seed in range(30):
+        state = FULL.new_state()
+        source = generator(seed)
+        rules.deal(state, source)
+        while rules.current_player(state) >= 0:
+            legal = actions[: rules.legal_actions(state, actions)].tolist()
+            card = player(state, generator(seed))
+            assert card in legal
+            other = state.copy()
+            rules.resample(other, int(state[rules.TURN]), source)
+            assert player(other, generator(seed)) == card
+            rules.apply_action(state, card)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "published", "deals"),
+    [(mr_if, None, 185, 2048), (mr_greed, None, 270, 1024), (mr_greed, mr_if, 78, 1024)],
+)
+def test_published_strength(first, second, published, deals):
+    result = duplicate_match(FULL, Contender(first), Contender(second), deals, seed=3)
+    assert abs(result.mean - published) < 10 + 3 * result.standard_error
+
+
+def test_monte_carlo_player_beats_mr_if():
+    result = duplicate_match(FULL, Contender(mr_team, 20), Contender(mr_if), 96, seed=4)
+    assert result.mean > 3 * result.standard_error
+
+
+@pytest.mark.slow
+def test_monte_carlo_player_over_mr_greed():
+    """The bar of the project: 60 points with 100 worlds on 1,024 deals."""
+    result = duplicate_match(FULL, Contender(mr_team, 100), Contender(mr_greed), 1024, seed=1)
+    assert result.mean >= 60
+
+
+def test_bots_play_a_game():
+    game = pyspiel.load_game("python_gongzhu")
+    seats = [
+        bot(game, 0, "greed", 1),
+        bot(game, 1, "random", 2),
+        MonteCarloBot(game, 2, 5, mr_if, 3),
+        bot(game, 3, "if", 4),
+    ]
+    returns = pyspiel.evaluate_bots(game.new_initial_state(), seats, 7)
+    assert len(returns) == 4
+    assert sum(returns) == 0
+
+
+def test_bots_refuse_nonsense():
+    game = pyspiel.load_game("python_gongzhu")
+    with pytest.raises(ValueError, match="player is greedy; allowed: random, if, greed, team"):
+        bot(game, 0, "greedy")
+    with pytest.raises(ValueError, match="player_id is 4; allowed: from 0 to 3"):
+        KernelBot(game, 4)
+    with pytest.raises(ValueError, match="worlds is 0; allowed: at least 1"):
+        MonteCarloBot(game, 0, 0)
+    small = pyspiel.load_game("python_gongzhu(ranks=5)")
+    state = small.new_initial_state()
+    while state.is_chance_node():
+        state.apply_action(state.legal_actions()[0])
+    with pytest.raises(ValueError, match="full deck"):
+        bot(small, 0, "if").step(state)
+    with pytest.raises(ValueError, match="not the turn of player 1"):
+        KernelBot(small, 1).step(state)
+
+
+def test_player_names():
+    assert set(PLAYERS) == {"if", "greed", "team"}
+    assert len(players.BURDEN) == 52

@@ -1,0 +1,251 @@
+"""The compiled rules of Gongzhu against plain ones, the worth of the scored cards, and impossible parameters."""
+
+import itertools
+import random
+from collections import Counter
+
+import numpy as np
+import pyspiel
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import gongzhu_spiel  # noqa: F401
+from cardtable import deck
+from cardtable.batch import play_out
+from cardtable.randomness import generator
+from gongzhu_spiel import rules
+from gongzhu_spiel.features import OPEN_HAND_FEATURES, open_hand_features
+from tests.gongzhu_spiel import oracle
+
+FULL = rules.gongzhu_rules(4, 13, 0)
+CARDS = oracle.full_deck()
+
+
+def card_set(cards, deck_cards=CARDS):
+    return sum(1 << deck_cards.index(card) for card in cards)
+
+
+def named(text):
+    """Cards such as `C10 H2`."""
+    return {(name[0], name[1:]) for name in text.split()}
+
+
+ALL_HEARTS = " ".join("H" + rank for rank in oracle.RANKS)
+WORTH = {
+    "": 0,
+    "C10": 50,
+    "C10 H2": 0,
+    "C10 SQ": -200,
+    "C10 DJ": 200,
+    "DJ": 100,
+    "SQ": -100,
+    "HA": -50,
+    "HK HQ HJ H10 H5 H4": -110,
+    ALL_HEARTS: 200,
+    ALL_HEARTS + " C10": 400,
+    ALL_HEARTS + " SQ": 100,
+    ALL_HEARTS + " SQ DJ C10": 400,
+    "SQ DJ C10": 0,
+    ALL_HEARTS.replace("H2 ", ""): -200,
+    "S2 DA CA": 0,
+}
+
+
+@pytest.mark.parametrize("cards", WORTH)
+def test_worth_of_cards(cards):
+    assert rules.score(FULL.root, card_set(named(cards))) == WORTH[cards]
+
+
+def test_scored_cards():
+    names = [CARDS[card] for card in rules.scored_cards(FULL.root)]
+    assert names == [("H", rank) for rank in oracle.RANKS] + [("S", "Q"), ("D", "J"), ("C", "10")]
+
+
+def test_largest_results_are_those_of_the_literature():
+    assert (FULL.min_utility, FULL.max_utility) == (-700, 700)
+
+
+@pytest.mark.parametrize(("suits", "ranks"), [(2, 4), (4, 4), (4, 5), (4, 1), (4, 3)])
+def test_largest_results_by_trying_every_distribution(suits, ranks):
+    variant = rules.gongzhu_rules(suits, ranks, 0)
+    deck_cards = oracle.full_deck(suits, ranks)
+    scored = [card for card in deck_cards if card[0] == "H" or card in named("SQ DJ C10")]
+    assert {deck_cards[card] for card in rules.scored_cards(variant.root)} == set(scored)
+    best = 0
+    for owners in itertools.product(range(4), repeat=len(scored)):
+        taken = [{card for card, owner in zip(scored, owners, strict=True) if owner == seat} for seat in range(4)]
+        points = [oracle.score(cards, deck_cards) for cards in taken]
+        best = max(best, points[0] + points[2] - points[1] - points[3])
+    assert variant.max_utility == best == -variant.min_utility
+
+
+variants = st.sampled_from([(4, 13, 0), (4, 13, 2), (4, 5, 1), (2, 4, 0), (4, 3, 3), (3, 8, 0), (1, 4, 0)])
+
+
+@given(variants, st.randoms(use_true_random=False))
+def test_same_as_the_plain_rules(variant, chance):
+    suits, ranks, leader = variant
+    game = pyspiel.load_game(f"python_gongzhu(suits={suits},ranks={ranks},leader={leader})")
+    deck_cards = oracle.full_deck(suits, ranks)
+    state = game.new_initial_state()
+    while state.is_chance_node():
+        state.apply_action(chance.choice(state.legal_actions()))
+    hands = [
+        {card for number, card in enumerate(deck_cards) if deck.pile_of(state.array, number) == seat}
+        for seat in range(4)
+    ]
+    assert {len(hand) for hand in hands} == {len(deck_cards) // 4}
+    plays = []
+    while True:
+        position = oracle.look(hands, plays, leader)
+        for seat in range(4):
+            assert state.array[rules.HAND + seat] == card_set(position.holding[seat], deck_cards)
+            assert state.array[rules.TAKEN + seat] == card_set(position.taken[seat], deck_cards)
+        if position.player is None:
+            break
+        assert state.current_player() == position.player
+        assert card_set(position.legal, deck_cards) == sum(1 << action for action in state.legal_actions())
+        assert state.returns() == [0, 0, 0, 0]
+        plays.append(deck_cards[chance.choice(state.legal_actions())])
+        state.apply_action(deck_cards.index(plays[-1]))
+    result = oracle.team_result(position, deck_cards)
+    assert state.is_terminal()
+    assert state.returns() == [result, -result, result, -result]
+
+
+def test_random_play_is_fair_and_spreads_as_published():
+    """The spread of single games, about 245 points, is what the literature's standard errors imply."""
+    results = play_out(FULL, 100_000, seed=1).returns[:, 0]
+    assert abs(results.mean()) < 5 * results.std() / np.sqrt(len(results))
+    assert results.std() == pytest.approx(245, rel=0.05)
+
+
+def random_state(variant, moves, seed):
+    """A dealt state after so many random moves."""
+    source, chance = generator(seed), random.Random(seed)
+    state = variant.new_state()
+    rules.deal(state, source)
+    actions = np.empty(52, np.int64)
+    for _ in range(moves):
+        state_actions = actions[: rules.legal_actions(state, actions)]
+        rules.apply_action(state, chance.choice(state_actions.tolist()))
+    return state
+
+
+def consistent_hands(state, player):
+    """All ways to hold the unseen cards given hand sizes and voids seen in the history, by trying them all."""
+    history = [oracle_play(state, index) for index in range(int(state[rules.CARDS_PLAYED]))]
+    voids = {seat: set() for seat in range(4)}
+    for start in range(0, len(history), 4):
+        trick = history[start : start + 4]
+        for seat, card in trick[1:]:
+            if card // 13 != trick[0][1] // 13:
+                voids[seat].add(trick[0][1] // 13)
+    others = [seat for seat in range(4) if seat != player]
+    sizes = {seat: int(state[rules.HAND + seat]).bit_count() for seat in others}
+    unseen = [card for card in range(52) if any(int(state[rules.HAND + seat]) >> card & 1 for seat in others)]
+    found = set()
+    for owners in itertools.product(others, repeat=len(unseen)):
+        if all(owners.count(seat) == sizes[seat] for seat in others) and not any(
+            card // 13 in voids[seat] for card, seat in zip(unseen, owners, strict=True)
+        ):
+            hands = [0] * 4
+            for card, seat in zip(unseen, owners, strict=True):
+                hands[seat] |= 1 << card
+            found.add(tuple(hands[seat] for seat in others))
+    return found
+
+
+def oracle_play(state, index):
+    """The index-th play, from the packed history: eight bits each, seven to a word."""
+    entry = int(state[rules.HISTORY + index // 7]) >> 8 * (index % 7) & 255
+    return entry >> 6, entry & 63
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_resample_is_uniform_over_what_the_player_cannot_tell_apart(seed):
+    state = random_state(FULL, 41 + seed % 5, seed)
+    player = seed % 4
+    others = [seat for seat in range(4) if seat != player]
+    possible = consistent_hands(state, player)
+    counts = Counter()
+    source = generator(seed)
+    for _ in range(40 * len(possible)):
+        copy = state.copy()
+        rules.resample(copy, player, source)
+        assert copy[rules.HAND + player] == state[rules.HAND + player]
+        for seat in range(4):  # what was played stays played
+            assert copy[deck.DEALT + seat] ^ copy[rules.HAND + seat] == (
+                state[deck.DEALT + seat] ^ state[rules.HAND + seat]
+            )
+        counts[tuple(int(copy[rules.HAND + seat]) for seat in others)] += 1
+    assert set(counts) <= possible
+    observed = [counts[hands] for hands in possible]
+    assert len(possible) == 1 or stats.chisquare(observed).pvalue > 1e-5
+
+
+def test_information_keys_tell_states_apart_exactly():
+    """In a tiny game: two states share a player's key exactly if they share hand and history."""
+    game = pyspiel.load_game("python_gongzhu(suits=2,ranks=4)")
+    known = {}
+    for seed in range(300):
+        state = random_state(game.rules, seed % 8, seed)
+        for player in range(4):
+            words = np.empty(game.rules.key_words, np.int64)
+            rules.information_key(state, player, words)
+            history = tuple(oracle_play(state, index) for index in range(int(state[rules.CARDS_PLAYED])))
+            meaning = (player, int(state[rules.HAND + player]), history)
+            assert known.setdefault(tuple(words), meaning) == meaning
+    assert len(set(known.values())) == len(known)
+
+
+def test_open_hand_features():
+    """The paper's 434 numbers: hands, captured scored cards, table; all seen from the player to move."""
+    for seed in range(20):
+        state = random_state(FULL, 7 + 2 * seed, seed)
+        player = int(state[rules.TURN])
+        out = np.zeros(OPEN_HAND_FEATURES, np.float32)
+        open_hand_features(state, player, out)
+        plays = [CARDS[oracle_play(state, index)[1]] for index in range(int(state[rules.CARDS_PLAYED]))]
+        hands = [
+            {card for number, card in enumerate(CARDS) if deck.pile_of(state, number) == seat} for seat in range(4)
+        ]
+        position = oracle.look(hands, plays)
+        for step in range(4):
+            seat = (player + step) % 4
+            block = out[52 * step : 52 * step + 52]
+            assert {CARDS[index] for index in np.flatnonzero(block)} == position.holding[seat]
+            block = out[208 + 16 * step : 208 + 16 * step + 16]
+            scored = [("H", rank) for rank in oracle.RANKS] + [("S", "Q"), ("D", "J"), ("C", "10")]
+            assert {scored[index] for index in np.flatnonzero(block)} == position.taken[seat] & set(scored)
+        for back in range(3):
+            block = out[272 + 54 * back : 272 + 54 * back + 54]
+            if back < len(position.table):
+                number = CARDS.index(position.table[-1 - back])
+                assert np.flatnonzero(block).tolist() == [number, number + 1, number + 2]
+            else:
+                assert not block.any()
+        assert out.max() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "complaint"),
+    [
+        ("suits=0", "suits is 0; allowed: from 1 to 4"),
+        ("suits=5", "suits is 5"),
+        ("ranks=0", "ranks is 0; allowed: from 1 to 13"),
+        ("ranks=14", "ranks is 14"),
+        ("leader=4", "leader is 4; allowed: from 0 to 3"),
+        ("leader=-1", "leader is -1"),
+        ("suits=3,ranks=7", r"suits and ranks is 3 \* 7; allowed: a deck that divides among 4 hands"),
+    ],
+)
+def test_impossible_parameters(parameters, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        pyspiel.load_game(f"python_gongzhu({parameters})")
+
+
+def test_teams():
+    assert pyspiel.load_game("python_gongzhu").teams == ((0, 2), (1, 3))
