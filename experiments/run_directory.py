@@ -20,6 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from matplotlib import pyplot as plt
 from tensorboard.summary import Writer
 
 VERSIONS_OF = ("cardspiel", "open_spiel", "numba", "numpy", "scipy", "torch")
@@ -90,6 +91,7 @@ class RunDirectory:
     def save_figure(self, figure: Any, name: str) -> Path:
         path = self.path / f"{name}.png"
         write_atomically(path, lambda file: figure.savefig(file, dpi=150, bbox_inches="tight", format="png"))
+        plt.close(figure)
         return path
 
     def write_report(self, text: str) -> Path:

@@ -10,8 +10,10 @@ import pytest
 
 import cego_spiel  # noqa: F401
 import gongzhu_spiel  # noqa: F401
-from experiments import rl_training
 from experiments.run_directory import RunDirectory
+
+pytest.importorskip("tree", reason="OpenSpiel's torch agents need dm-tree, which the peers extra installs")
+from experiments import rl_training  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 

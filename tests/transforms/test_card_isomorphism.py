@@ -193,7 +193,7 @@ def test_weighted_deals(suits: int, ranks: int, hand_size: int) -> None:
         found[judge.orbit(hands, suits)] = probability
     assert len(found) == len(states)
     assert found == pytest.approx({orbit: count / orbits.total() for orbit, count in orbits.items()})
-    assert game.rules.weighted_deals.count <= len(states)
+    assert game.rules.weighted_deals.number <= len(states)
 
 
 def test_the_tree_of_weighted_deals_is_the_game_dealt_card_by_card() -> None:
