@@ -13,7 +13,7 @@ import gongzhu_spiel  # noqa: F401
 from experiments.run_directory import RunDirectory
 
 pytest.importorskip("tree", reason="OpenSpiel's torch agents need dm-tree, which the peers extra installs")
-from experiments import rl_training  # noqa: E402
+from experiments import rl_training
 
 ROOT = Path(__file__).parents[2]
 
