@@ -4,17 +4,13 @@ import pyspiel
 import pytest
 
 import coinche_spiel  # noqa: F401
+from coinche_spiel.small import SMALL_VARIANTS
 from solvers.cfr import CFRSolver
-from tests.variants import COINCHE_D0
-
-COINCHE_D1 = (
-    "python_coinche(players=2,suits=2,ranks=9JTA,hand_size=3,min_bid=50,max_bid=50,fall_points=80,capot_value=0)"
-)
 
 
-@pytest.mark.parametrize(("name", "iterations"), [(COINCHE_D0, 100), (COINCHE_D1, 200)], ids=["D0", "D1"])
+@pytest.mark.parametrize(("name", "iterations"), [("D0", 100), ("D1", 200)])
 def test_two_player_variants_are_solved(name: str, iterations: int) -> None:
-    game = pyspiel.load_game(name)
+    game = pyspiel.load_game(SMALL_VARIANTS[name])
     solver = CFRSolver(game, variant="dcfr")
     start = solver.exploitability()
     solver.run(iterations)

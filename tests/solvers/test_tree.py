@@ -83,19 +83,7 @@ def test_unsuitable_games_are_refused() -> None:
     with pytest.raises(ValueError, match="convert_to_turn_based"):
         GameTree.from_game(pyspiel.load_game("goofspiel(num_cards=3)"))
     with pytest.raises(ValueError, match="explicit chance"):
-        GameTree.from_game(_sampled_game())
-
-
-def _sampled_game() -> pyspiel.Game:
-    for name in pyspiel.registered_names():
-        kind = next(k for k in pyspiel.registered_games() if k.short_name == name)
-        if (
-            kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC
-            and kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
-            and kind.default_loadable
-        ):
-            return pyspiel.load_game(name)
-    pytest.skip("OpenSpiel has no such game")
+        GameTree.from_game(pyspiel.load_game("negotiation"))
 
 
 def test_imperfect_recall_is_no_problem_for_a_tree() -> None:
