@@ -122,6 +122,16 @@ class PublicTree:
                 table[child, own_type] = answer.get(int(self.action[child]), 0.0)
         return table
 
+    def uniform_behaviour(self) -> np.ndarray:
+        """The same table for players who choose among all their legal actions alike."""
+        table = np.ones((self.num_nodes, int(self.num_types.max())))
+        for node in np.flatnonzero(self.player >= 0):
+            children = self.children[node]
+            legal = np.stack([self.is_legal(child) for child in children])  # (children, types)
+            count = legal.sum(axis=0)
+            table[children, : len(count)] = np.where(count > 0, legal / np.maximum(count, 1), 1.0)
+        return table
+
     def plans(self, behaviour: np.ndarray) -> np.ndarray:
         """(players, nodes, types): the probability with which a player of a type plays all her moves up to a node."""
         plans = np.ones((self.num_players, *behaviour.shape))

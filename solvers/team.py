@@ -96,7 +96,7 @@ class TeamExploitability(NamedTuple):
 
     @property
     def gains(self) -> tuple[float, float]:
-        return tuple(best - value for best, value in zip(self.best_response_values, self.values, strict=True))  # type: ignore[return-value]
+        return self.best_response_values[0] - self.values[0], self.best_response_values[1] - self.values[1]
 
     @property
     def guarantees(self) -> tuple[float, float]:
@@ -182,13 +182,9 @@ def solve(
     team_game = _team_game(game, teams)
     dags = DiscoveredDag(team_game.sides[0]), DiscoveredDag(team_game.sides[1])
     lower, upper = -np.inf, np.inf
-    uniform = np.ones((team_game.tree.num_nodes, int(team_game.tree.num_types.max())))
-    for node, children in enumerate(team_game.tree.children):
-        if team_game.tree.player[node] >= 0:
-            uniform[children] /= len(children)
     strategies: list[TeamStrategy | None] = [None, None]
     candidates: list[TeamStrategy | None] = [None, None]
-    realizations = [team_game.independent_realization(team, uniform) for team in (0, 1)]
+    realizations = [team_game.independent_realization(team, team_game.tree.uniform_behaviour()) for team in (0, 1)]
     iteration = 0
     while True:
         answers = [team_game.best_response_to(team, realizations[1 - team]) for team in (0, 1)]

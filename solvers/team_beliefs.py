@@ -102,13 +102,18 @@ class TeamBeliefs:
         return len(self.types_of_joint)
 
     def _allowed_types(self, component: Component) -> np.ndarray:
-        """Per node: which types may move there, if a member acts above; in her bits, not shifted."""
+        """Per node: which types may move there, if a member acts above; in her bits, not shifted.
+
+        Types that she cannot have above, such as a card that somebody else has played, move to the first child: beliefs
+        may still contain them, and nothing depends on where they go.
+        """
         allowed = np.zeros(self.tree.num_nodes, np.int64)
-        for node in range(1, self.tree.num_nodes):
-            member = self.member_at[self.tree.parent[node]]
-            if member >= 0:
-                legal = self.tree.is_legal(node)[component.member_types[member]]
-                allowed[node] = sum(1 << bit for bit in np.flatnonzero(legal).tolist())
+        for node in np.flatnonzero(self.member_at >= 0).tolist():
+            children = self.children(node)
+            types = component.member_types[self.member_at[node]]
+            legal = np.stack([self.tree.is_legal(child)[types] for child in children])
+            legal[0] |= ~legal.any(axis=0)
+            allowed[children] = legal @ (1 << np.arange(len(types)))
         return allowed
 
     def roots(self) -> Iterator[Belief]:

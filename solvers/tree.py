@@ -14,7 +14,6 @@ from __future__ import annotations
 import random
 import time
 from array import array
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,7 @@ import pyspiel
 from numba import types
 
 from cardtable import deck
-from cardtable.compiled import JIT_DISABLED, compiled
+from cardtable.compiled import compiled, entry_point
 from cardtable.randomness import below, generator
 from cardtable.rules import CHANCE, FUNCTION_TYPES, GENERATOR, PROBABILITIES, STATE, TERMINAL, Rules
 from solvers.keys import EMPTY, build_table, find_slot
@@ -110,34 +109,12 @@ def tree_bytes(nodes: float, terminals: float, num_players: int) -> float:
     return NODE_BYTES * nodes + 8 * num_players * terminals
 
 
-def specialise(function: Any, argument_types: tuple) -> Callable:
-    """Compiles `function` for exactly these types, so that rules kernels are passed as first-class functions.
-
-    Without this numba would compile the function anew for every kernel it is called with.
-    """
-    if not JIT_DISABLED and not function.signatures:
-        function.compile(argument_types)
-        function.disable_compile()
-    return function
-
-
 # ---------------------------------------------------------------------------------------------- games of ours
 
 
 def _probe_rules(rules: Rules) -> TreeSize:
     kernel = rules.compiled_kernel()
-    probe = specialise(
-        _probe,
-        (
-            *(FUNCTION_TYPES[name] for name in ("current_player", "legal_actions", "apply_action", "chance_outcomes")),
-            FUNCTION_TYPES["deal"],
-            types.float64,
-            STATE,
-            *(types.int64,) * 2,
-            GENERATOR,
-        ),
-    )
-    nodes, terminals, decisions = probe(
+    nodes, terminals, decisions = _probe(
         kernel.current_player,
         kernel.legal_actions,
         kernel.apply_action,
@@ -156,7 +133,13 @@ def _most_children(rules: Rules) -> int:
     return max(rules.num_distinct_actions, rules.max_chance_outcomes)
 
 
-@compiled
+@entry_point(
+    *(FUNCTION_TYPES[name] for name in ("current_player", "legal_actions", "apply_action", "chance_outcomes", "deal")),
+    types.float64,
+    STATE,
+    *(types.int64,) * 2,
+    GENERATOR,
+)
 def _probe(
     current_player,
     legal_actions,
@@ -204,30 +187,10 @@ def _tree_of_rules(rules: Rules, name: str, allowed: int) -> GameTree:
     size = _probe_rules(rules)
     require_memory(tree_bytes(size.nodes, size.terminals, rules.num_players), allowed, f"the tree of {name}", "about")
     kernel = rules.compiled_kernel()
-    walk = specialise(
-        _walk_rules,
-        (
-            *(
-                FUNCTION_TYPES[function]
-                for function in (
-                    "current_player",
-                    "legal_actions",
-                    "apply_action",
-                    "chance_outcomes",
-                    "returns",
-                    "information_key",
-                )
-            ),
-            STATE,
-            types.Array(types.int64, 2, "C"),
-            PROBABILITIES,
-            *(types.int64,) * 6,
-        ),
-    )
     deals, probabilities = np.empty((0, rules.state_size), np.int64), np.empty(0)
     if rules.weighted_deals is not None:
         deals, probabilities = rules.weighted_deals.make()
-    status, sizes, *arrays = walk(
+    status, sizes, *arrays = _walk_rules(
         kernel.current_player,
         kernel.legal_actions,
         kernel.apply_action,
@@ -292,7 +255,14 @@ def _more_rows(rows):
     return more
 
 
-@compiled
+@entry_point(
+    *(FUNCTION_TYPES[name] for name in ("current_player", "legal_actions", "apply_action", "chance_outcomes")),
+    *(FUNCTION_TYPES[name] for name in ("returns", "information_key")),
+    STATE,
+    types.Array(types.int64, 2, "C"),
+    PROBABILITIES,
+    *(types.int64,) * 6,
+)
 def _walk_rules(
     current_player,
     legal_actions,

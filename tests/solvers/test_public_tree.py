@@ -6,6 +6,7 @@ from open_spiel.python.policy import UniformRandomPolicy
 
 import cardspiel  # noqa: F401
 from cardtable.rules import TERMINAL
+from coinche_spiel.small import SMALL_VARIANTS
 from solvers.memory import GameTooLargeError
 from solvers.public_tree import PublicTree
 
@@ -27,10 +28,16 @@ def test_types_are_what_players_know() -> None:
 
 
 def test_values_of_the_uniform_policy_are_the_known_ones() -> None:
-    game = pyspiel.load_game("python_kuhn_collab")
-    tree = PublicTree.from_game(game)
-    values = tree.values(tree.behaviour(UniformRandomPolicy(game)))
+    tree = PublicTree.from_game(pyspiel.load_game("python_kuhn_collab"))
+    values = tree.values(tree.uniform_behaviour())
     assert values == pytest.approx([1 / 3456, -569 / 6912, 31 / 864, 319 / 6912], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["python_kuhn_collab", SMALL_VARIANTS["M0"]])
+def test_uniform_behaviour_is_among_legal_actions(name: str) -> None:
+    game = pyspiel.load_game(name)
+    tree = PublicTree.from_game(game)
+    assert tree.uniform_behaviour() == pytest.approx(tree.behaviour(UniformRandomPolicy(game)))
 
 
 class Lopsided(UniformRandomPolicy):

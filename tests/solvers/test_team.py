@@ -17,8 +17,10 @@ from cardtable.compiled import compiled
 from kuhn_collab import rules as kuhn
 from kuhn_collab.game import KuhnCollabWording
 from solvers import linear_program, team
+from solvers.memory import GameTooLargeError
+from solvers.public_tree import PublicTree
 from solvers.team import TeamGame
-from solvers.team_beliefs import TeamStrategy
+from solvers.team_beliefs import TeamBeliefs, TeamStrategy
 
 # Value of Collaborative Kuhn Poker to North-South, and the same when teams see their partners' cards.
 VALUE = 0.0516054153
@@ -319,6 +321,12 @@ def test_games_that_are_not_zero_sum_are_refused() -> None:
     text = ToyGame(0).efg().replace("-1, 2 }", "-1, 3 }")
     with pytest.raises(ValueError, match="do not sum to zero"):
         TeamGame(pyspiel.load_efg_game(text), ((0, 2), (1, 3)))
+
+
+def test_games_whose_beliefs_do_not_fit_are_refused() -> None:
+    tree = PublicTree.from_game(pyspiel.load_game("kuhn_poker(players=4)"))
+    with pytest.raises(GameTooLargeError, match=r"belief DAG of players \(0, 2\) .* with 10 types in one component"):
+        TeamBeliefs(tree, (0, 2), max_memory_bytes=100_000)
 
 
 def test_bad_arguments() -> None:
