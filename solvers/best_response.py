@@ -119,8 +119,11 @@ class Evaluator:
 def probabilities_of(form: SequenceForm, policy: Policy) -> np.ndarray:
     """A policy as a table over the sequences of `form`.
 
-    Tables are read by their keys or strings; any other policy is asked once for every information set.
+    Tables are read by their keys or strings, policies that offer `in_order_of(form)` make a table themselves; any other
+    policy is asked once for every information set.
     """
+    in_order = policy.in_order_of(form) if hasattr(policy, "in_order_of") else None
+    policy = policy if in_order is None else in_order
     if isinstance(policy, TablePolicy) and policy.actions is form.actions:
         return policy.probabilities.copy()
     probabilities = np.ones(form.num_sequences)

@@ -122,8 +122,15 @@ class _SamplingSolver:
         return self._sampler.memory_bytes
 
     @property
+    def table(self) -> InformationTable:
+        """The information sets met so far and their numbers; only of a solver that works on rules."""
+        if not isinstance(self._sampler, RulesSampler):
+            raise ValueError("the numbers are those of the game's tree; a solver with where='rules' has a table")
+        return self._sampler.table
+
+    @property
     def is_abstracted(self) -> bool:
-        """Whether information sets have keys of an abstraction."""
+        """Whether information sets have the keys, or the order of actions, of an abstraction."""
         return isinstance(self._sampler, RulesSampler) and self._sampler.is_abstracted
 
     def average_policy(self) -> SampledPolicy:
@@ -145,7 +152,7 @@ class _SamplingSolver:
         Information sets that the solver has not met are uniform.
         """
         if self.is_abstracted:
-            raise ValueError("the keys are those of an abstraction; use average_policy(), which translates them")
+            raise ValueError("keys or actions are those of an abstraction; use average_policy(), which translates them")
         sampler = self._sampler
         if isinstance(sampler, RulesSampler):
             contents, strings = sampler.contents(CUMULATIVE_STRATEGY), None
@@ -321,6 +328,12 @@ class SampledPolicy(Policy):
         if self._probabilities is not _average or self._solver.is_abstracted:
             return None
         return self._solver.average_table()
+
+    def in_order_of(self, form: SequenceForm) -> TablePolicy | None:
+        """The same in the order of a sequence form of its game: the fast way to NashConv."""
+        if self._probabilities is not _average or self._solver.is_abstracted or str(form.game) != str(self.game):
+            return None
+        return self._solver.average_table(form)
 
     def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
         player = state.current_player() if player_id is None else player_id

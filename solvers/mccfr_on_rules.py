@@ -206,8 +206,9 @@ class RulesSampler:
 
     @property
     def is_abstracted(self) -> bool:
-        """Whether keys are others than those of the rules."""
-        return self.information_key is not self.rules.kernel.information_key
+        """Whether keys, or the order of actions, are others than those of the rules."""
+        kernel = self.rules.kernel
+        return self.information_key is not kernel.information_key or self.ordered_actions is not kernel.legal_actions
 
     def contents(self, group: int) -> TableContents:
         """The cumulative regrets or strategies of all information sets met so far."""
