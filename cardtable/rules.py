@@ -112,8 +112,9 @@ class Forgetting(NamedTuple):
         tensor(state, player, hand, history, out)          the same as numbers, laid out as `pieces` says
         shows_hand(hand) -> bool                           whether what is kept of the hand names suits
         shows_history(history) -> bool                     whether what is kept of the history does
-        sort_actions(state, actions, count)                puts legal actions in the order in which positions that
-                                                           are no longer told apart share them; in place
+        sort_actions(state, hand, actions, count)          puts legal actions in the order in which positions that
+                                                           are no longer told apart share them; in place; the state
+                                                           has the names that the actions have
     and plain ones:
 
         pieces(rules, hand, history) -> tuple of Piece

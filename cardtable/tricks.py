@@ -109,6 +109,19 @@ def write_cards(cards, offset, out):
 
 
 @compiled
+def write_voids(state, block, num_suits, suit_size, offset, out):
+    """A tensor piece, (4, num_suits): which suits each seat has shown to lack. Suit s starts with card s * suit_size.
+
+    Returns the offset behind it.
+    """
+    for seat in range(NUM_SEATS):
+        for suit in range(num_suits):
+            if bits.contains(state[block + VOID + seat], suit * suit_size):
+                out[offset + seat * num_suits + suit] = 1.0
+    return offset + NUM_SEATS * num_suits
+
+
+@compiled
 def write_history(state, block, most_played, num_cards, offset, out):
     """Two tensor pieces: the played cards in order, (most_played, num_cards), and who played them, (most_played, 4).
 

@@ -17,7 +17,7 @@ It forgets who played what. The information state does not, and also shows voids
 
 from __future__ import annotations
 
-from cardtable import bits, deck, tricks
+from cardtable import deck, tricks
 from cardtable.compiled import compiled
 from cardtable.rules import Piece
 from cardtable.tricks import NUM_SEATS, write_cards
@@ -39,7 +39,6 @@ from cego_spiel.rules import (
     SUBGAME,
     TRICKS,
     TRICKS_WON,
-    VOID,
 )
 
 OBSERVATION_PIECES = (
@@ -78,11 +77,7 @@ def information_tensor(state, player, out):
             write_cards(state[LEGAGE], offset + NUM_CARDS, out)
         offset += 2 * NUM_CARDS
     offset = tricks.write_history(state, TRICKS, NUM_MOVES, NUM_CARDS, offset, out)
-    for seat in range(NUM_SEATS):
-        for suit in range(NUM_SUITS):
-            if bits.contains(state[VOID + seat], suit * SUIT_SIZE):
-                out[offset + seat * NUM_SUITS + suit] = 1.0
-    offset += NUM_SEATS * NUM_SUITS
+    offset = tricks.write_voids(state, TRICKS, NUM_SUITS, SUIT_SIZE, offset, out)
     for seat in range(NUM_SEATS):
         out[offset + seat] = state[TRICKS_WON + seat] / HAND_SIZE
         out[offset + NUM_SEATS + seat] = state[POINTS + seat] / TOTAL_HALF_POINTS

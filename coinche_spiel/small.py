@@ -1,7 +1,7 @@
 """Coinche in small: variants that the tabular solvers can hold whole. RULES.md lists their sizes.
 
-M0 to M3 are games of four, where no solver promises an equilibrium. D0 and D1 are duels: zero-sum, for two players, so CFR
-finds one. All but M0 keep jack, ten and ace, of which the jack is the weakest, or as a trump the strongest.
+M0 to M3 are games of four, where no solver promises an equilibrium. D0 and D1 are duels: zero-sum, for two players, so
+CFR finds one. All but M0 keep jack, ten and ace, of which the jack is the weakest, or as a trump the strongest.
 """
 
 _M0 = "suits=2,ranks=JA,hand_size=1,min_bid=30,max_bid=30,fall_points=50,capot_value=0"

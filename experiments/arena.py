@@ -3,7 +3,10 @@
 Every deal is played twice, the second time with the sides changed, so that the luck of the cards cancels; where a game
 has a dealer, the deal goes round. A player is
 
-* `random`, or a player of the game's own package, such as `simple` and `strong` for Coinche;
+* `random`, or a player of the game's own package, such as `simple` and `strong` for Coinche, `if` and `greed` for
+  Gongzhu;
+* in games of this project, `monte_carlo` or, with its options, `monte_carlo(worlds=100,rollout=random)`: it deals the
+  unseen cards again so many times and tries every action, with a player of the package (or `random`) in the rollouts;
 * a policy file as written by `experiments.solve`;
 * a bot that OpenSpiel has registered;
 * `module:function`, where function(game, player_id) makes an OpenSpiel bot.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,14 @@ from rich.progress import track
 
 import cardspiel  # noqa: F401 registers our games
 from cardtable.batch import Batch, play_on
-from cardtable.bots import KernelBot
+from cardtable.bots import KernelBot, MonteCarloBot
 from cardtable.spiel import CardGame
 from experiments import plots, tables
 from solvers.policies import load_policy
 
 CONFIDENCE = 1.96  # standard errors on either side of a 95% interval
+MONTE_CARLO = "monte_carlo"  # the name of the flat Monte Carlo player, and what it is unless told otherwise
+MONTE_CARLO_DEFAULTS = {"worlds": "100", "rollout": "random"}
 
 
 class UserError(Exception):
@@ -107,9 +110,12 @@ def package_module(game: pyspiel.Game, module: str) -> Any | None:
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
-def compiled_players(game: pyspiel.Game) -> dict[str, Callable]:
+def compiled_players(game: pyspiel.Game) -> Mapping[str, Callable]:
+    """The players of the game's package; one whose players cannot play every variant has `players_for(game)`."""
     module = package_module(game, "players")
-    return getattr(module, "PLAYERS", {})
+    if module is None:
+        return {}
+    return module.players_for(game) if hasattr(module, "players_for") else module.PLAYERS
 
 
 def metrics_of(game: pyspiel.Game) -> Callable | None:
@@ -125,13 +131,15 @@ def find_player(text: str, game: pyspiel.Game) -> Player:
         return Player(text, _random_bot, True)
     if text in own:
         return Player(text, lambda g, seat, seed: KernelBot(g, seat, own[text], seed), True, own[text])
+    if text.partition("(")[0] == MONTE_CARLO:
+        return _monte_carlo_player(text, game)
     if Path(text).is_file():
         return _policy_player(text, game)
     if ":" in text:
         return _imported_player(text, game)
     if text in pyspiel.registered_bots():
         return Player(text, lambda g, seat, seed: pyspiel.load_bot(text, g, seat), False)
-    known = ", ".join(dict.fromkeys(("random", *own)))
+    known = ", ".join(dict.fromkeys(("random", *own, *((MONTE_CARLO,) if isinstance(game, CardGame) else ()))))
     raise UserError(
         f"there is no player {text!r} for {game.get_type().short_name}; known: {known}, a policy file, module:function,"
         f" or a bot of OpenSpiel ({', '.join(pyspiel.registered_bots())})"
@@ -140,6 +148,23 @@ def find_player(text: str, game: pyspiel.Game) -> Player:
 
 def _random_bot(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
     return pyspiel.make_uniform_random_bot(seat, seed % (1 << 31))
+
+
+def _monte_carlo_player(text: str, game: pyspiel.Game) -> Player:
+    """`monte_carlo`, or with options as in `monte_carlo(worlds=100,rollout=team)`."""
+    if not isinstance(game, CardGame):
+        raise UserError(f"{MONTE_CARLO} plays the games of this project only, not {game.get_type().short_name}")
+    given = dict(re.findall(r"(\w+)=(\w+)", text))
+    options = ",".join(f"{name}={value}" for name, value in given.items())
+    if text not in (MONTE_CARLO, f"{MONTE_CARLO}({options})") or not given.keys() <= MONTE_CARLO_DEFAULTS.keys():
+        raise UserError(f"the player {text!r} cannot be read; allowed: {MONTE_CARLO}(worlds=100,rollout=random)")
+    worlds, rollout = (given.get(name, default) for name, default in MONTE_CARLO_DEFAULTS.items())
+    if not worlds.isdecimal() or int(worlds) < 1:
+        raise UserError(f"worlds is {worlds} in the player {text!r}; allowed: a whole number from 1")
+    policies = {"random": None, **compiled_players(game)}
+    if rollout not in policies:
+        raise UserError(f"rollout is {rollout} in the player {text!r}; allowed: {', '.join(policies)}")
+    return Player(text, lambda g, seat, seed: MonteCarloBot(g, seat, int(worlds), policies[rollout], seed), False)
 
 
 def _policy_player(path: str, game: pyspiel.Game) -> Player:

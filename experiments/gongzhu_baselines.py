@@ -31,7 +31,7 @@ from experiments.run_directory import RunDirectory, write_csv
 FLAGS = flags.FLAGS
 flags.DEFINE_integer("deals", 4096, "duplicate deals per match of Table 2", 16)
 flags.DEFINE_integer("search_deals", 1024, "duplicate deals per match of the Monte Carlo player", 16)
-flags.DEFINE_list("worlds", ["10", "30", "100", "300"], "numbers of worlds of the Monte Carlo player")
+flags.DEFINE_list("worlds", ["10", "30", "100"], "numbers of worlds of the Monte Carlo player")
 flags.DEFINE_integer("best_worlds", 100, "worlds of the Monte Carlo player in Table 2", 1)
 flags.DEFINE_integer("seed", 1, "of deals and players", 0)
 flags.DEFINE_integer("threads", 2, "that play at the same time", 1)

@@ -10,16 +10,14 @@ thousand steps show that the agents learn, not how far they get.
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 
-import pyspiel
 from absl import app, flags
 
-import cego_spiel  # noqa: F401 registers the game
-import gongzhu_spiel  # noqa: F401
 from cardtable.spiel import CardGame
 from experiments import tables
-from experiments.rl_training import LEARNER, learning_figure, train
+from experiments.contests import UserError, load_game
 from experiments.run_directory import RunDirectory
 
 FLAGS = flags.FLAGS
@@ -37,11 +35,22 @@ def main(argv: list[str]) -> None:
     if len(argv) > 1:
         sys.exit(f"unexpected arguments {argv[1:]}; see --help")
     try:
-        game = pyspiel.load_game(FLAGS.game)
-    except (pyspiel.SpielError, ValueError) as error:
-        sys.exit(f"experiments.rl_agents: --game={FLAGS.game}: {error}")
+        run()
+    except UserError as error:
+        sys.exit(f"experiments.rl_agents: {error}")
+
+
+def run() -> None:
+    if importlib.util.find_spec("tree") is None:
+        raise UserError("OpenSpiel's torch agents need dm-tree, which it does not install: pip install dm-tree")
+    import torch
+
+    from experiments.rl_training import LEARNER, learning_figure, train
+
+    torch.set_num_threads(1)  # with networks this small more threads only wait for each other
+    game = load_game(FLAGS.game)
     if not isinstance(game, CardGame):
-        sys.exit(f"experiments.rl_agents: --game={FLAGS.game} is not a card game of this project")
+        raise UserError(f"--game={FLAGS.game} is not a card game of this project")
     episodes = 40 if FLAGS.quick else FLAGS.episodes
     evaluation_games = 500 if FLAGS.quick else FLAGS.evaluation_games
     config = {"game": FLAGS.game, "agent": FLAGS.agent, "episodes": episodes, "seed": FLAGS.seed}

@@ -1,8 +1,15 @@
-"""Training OpenSpiel's torch agents on our games: the library behind `experiments.rl_agents`."""
+"""Training OpenSpiel's torch agents on our games: the library behind `experiments.rl_agents`.
+
+A return that comes only at the end of a long game is hard to learn from. Where points are won on the way, the agent is
+paid as it goes: at each of its decisions what its score has risen since the one before, which adds up to the same
+return less what it was at the start, and leaves the best play what it was (Ng, Harada and Russell, "Policy invariance
+under reward transformations", 1999). All rewards are divided by the game's payoff range.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +22,10 @@ from open_spiel.python.pytorch import dqn, nfsp
 from cardtable.batch import Batch
 from cardtable.rules import TERMINAL, Rules
 from cardtable.spiel import CardGame
+from cego_spiel import rules as cego
 from experiments.plots import plt
 from experiments.run_directory import RunDirectory
+from gongzhu_spiel import rules as gongzhu
 from solvers.progress import LateProgress
 
 LEARNER = 0
@@ -24,12 +33,12 @@ LAYERS = [128, 128]
 SETTINGS: dict[str, Any] = {
     "hidden_layers_sizes": LAYERS,
     "batch_size": 128,
-    "learn_every": 4,
+    "learn_every": 3,
     "min_buffer_size_to_learn": 500,
     "optimizer_str": "adam",
-    "epsilon_start": 1.0,
-    "epsilon_end": 0.1,
     "epsilon_decay_schedule_str": "linear",
+    "replay_buffer_capacity": 100_000,
+    "update_target_network_every": 100,
 }
 
 
@@ -53,6 +62,7 @@ def train(
         random_agent.RandomAgent(player_id=seat, num_actions=game.num_distinct_actions())
         for seat in range(game.num_players())
     ]
+    score = running_score(game)
     rows = []
     steps = 0
     start = time.monotonic()
@@ -67,7 +77,7 @@ def train(
     due = {round(episodes * (number + 1) / measurements) for number in range(measurements)}
     with LateProgress(f"training {kind}", episodes) as progress:
         for episode in range(1, episodes + 1):
-            steps += play_episode(environment, agent, others)
+            steps += play_episode(environment, agent, others, score)
             progress.update(episode)
             if episode in due:
                 measure(episode)
@@ -78,9 +88,9 @@ def make_agent(kind: str, game: CardGame, episodes: int, seed: int) -> Any:
     decisions = episodes * game.max_game_length() // game.num_players()
     size, actions = game.rules.observation_size, game.num_distinct_actions()
     settings = SETTINGS | {"epsilon_decay_duration": max(decisions // 2, 1), "seed": seed}
-    settings |= {"replay_buffer_capacity": 100_000, "update_target_network_every": 200}
     if kind == "dqn":
-        return dqn.DQN(LEARNER, size, actions, learning_rate=1e-3, **settings)
+        return dqn.DQN(LEARNER, size, actions, learning_rate=1e-3, epsilon_start=1.0, epsilon_end=0.1, **settings)
+    # What NFSP explores goes into its average policy too, so it explores less.
     return nfsp.NFSP(
         LEARNER,
         size,
@@ -89,21 +99,48 @@ def make_agent(kind: str, game: CardGame, episodes: int, seed: int) -> Any:
         anticipatory_param=0.5,
         rl_learning_rate=1e-3,
         sl_learning_rate=1e-3,
+        epsilon_start=0.1,
+        epsilon_end=0.02,
         **settings,
     )
 
 
-def play_episode(environment: rl_environment.Environment, agent: Any, others: list) -> int:
+def running_score(game: CardGame) -> Callable[[np.ndarray], float]:
+    """What the learner has won so far, from the state array: 0 throughout where nothing is won before the end."""
+    name, root = game.get_type().short_name, game.rules.root
+    if name == "python_cego" and root[cego.POINT_REWARD] and not root[cego.ZERO_SUM]:
+        return lambda array: cego.single_player_half_points(array) / 2
+    if name == "python_gongzhu":
+        return gongzhu.team_result
+    return lambda array: 0.0
+
+
+def play_episode(
+    environment: rl_environment.Environment, agent: Any, others: list, score: Callable[[np.ndarray], float]
+) -> int:
     """One game; returns the number of the agent's decisions."""
+    game = environment.game
+    payoff_range = game.max_utility() - game.min_utility()
     steps = 0
+    won = 0.0
     time_step = environment.reset()
     while not time_step.last():
         seat = time_step.observations["current_player"]
-        output = (agent if seat == LEARNER else others[seat]).step(time_step)
-        steps += seat == LEARNER
+        if seat == LEARNER:
+            now = score(environment.get_state.array)
+            output = agent.step(_paid(time_step, (now - won) / payoff_range))
+            won = now
+            steps += 1
+        else:
+            output = others[seat].step(time_step)
         time_step = environment.step([output.action])
-    agent.step(time_step)
+    agent.step(_paid(time_step, (time_step.rewards[LEARNER] - won) / payoff_range))
     return steps
+
+
+def _paid(time_step: rl_environment.TimeStep, reward: float) -> rl_environment.TimeStep:
+    """The same moment with another reward for the learner, the only one who looks at it."""
+    return time_step._replace(rewards=[reward] * len(time_step.observations["info_state"]))
 
 
 def evaluate(rules: Rules, agent: Any, kind: str, games: int, seed: int) -> tuple[float, float]:

@@ -12,22 +12,22 @@ from __future__ import annotations
 
 from cardtable.compiled import compiled
 from cardtable.tricks import NUM_SEATS, played_card, write_cards
-from gongzhu_spiel.rules import CARDS_PLAYED, HAND, TAKEN, TRICKS, write_scored
+from gongzhu_spiel.rules import CARDS_PLAYED, FULL_DECK, HAND, TAKEN, TRICKS, require_full_deck, write_scored
 
 OPEN_HAND_FEATURES = 434
-NUM_CARDS = 52
-SCORED_OFFSET = NUM_SEATS * NUM_CARDS
+SCORED_OFFSET = NUM_SEATS * FULL_DECK
 TABLE_OFFSET = SCORED_OFFSET + NUM_SEATS * 16
-TABLE_BLOCK = NUM_CARDS + 2
+TABLE_BLOCK = FULL_DECK + 2
 
 
 @compiled
 def open_hand_features(state, player, out):
     """Writes the features seen from `player` into `out`, which arrives zeroed."""
+    require_full_deck(state)
     captured = SCORED_OFFSET
     for step in range(NUM_SEATS):
         seat = (player + step) % NUM_SEATS
-        write_cards(state[HAND + seat], step * NUM_CARDS, out)
+        write_cards(state[HAND + seat], step * FULL_DECK, out)
         captured = write_scored(state, state[TAKEN + seat], captured, out)
     for back in range(state[CARDS_PLAYED] % NUM_SEATS):
         _, card = played_card(state, TRICKS, state[CARDS_PLAYED] - 1 - back)

@@ -15,32 +15,39 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cardtable import bits, deck
+from cardtable import bits
 from cardtable.bots import KernelBot
 from cardtable.compiled import compiled
 from cardtable.randomness import below
 from cardtable.spiel import CardGame
-from cardtable.tricks import NUM_SEATS, following, played_card
+from cardtable.tricks import NUM_SEATS, beats, following, played_card
 from gongzhu_spiel.rules import (
+    ACE,
     BEST_CARD,
     BEST_SEAT,
     CARDS_PLAYED,
+    FULL_DECK,
     HAND,
+    JACK,
+    KING,
     LED_SUIT,
+    MAX_RANKS,
+    NO_TRUMPS,
+    QUEEN,
     TABLE,
     TAKEN,
+    TEN,
     TRICKS,
     TURN,
     legal_cards,
     raw_points,
+    require_full_deck,
     resample,
 )
 
 # Ids of a full deck: thirteen cards a suit, spades, hearts, diamonds, clubs, the deuce lowest.
-NUM_CARDS = 52
-SUIT_SIZE = 13
+SUIT_SIZE = MAX_RANKS
 SPADE, HEART, DIAMOND, CLUB = 0, 13, 26, 39  # the deuces
-TEN, JACK, QUEEN, KING, ACE = 8, 9, 10, 11, 12
 
 SPADE_QUEEN, SPADE_KING, SPADE_ACE = SPADE + QUEEN, SPADE + KING, SPADE + ACE
 DIAMOND_JACK = DIAMOND + JACK
@@ -52,12 +59,6 @@ TOP_HEARTS = 0b111 << HEART + QUEEN
 DIAMONDS_OVER_JACK = 0b111 << DIAMOND + QUEEN
 CLUBS_FROM_TEN = 0b11111 << CLUB_TEN  # 10 J Q K A
 CLUBS_OVER_TEN = 0b1111 << CLUB + JACK
-
-
-@compiled
-def _require_full_deck(state):
-    if state[deck.DECK_SIZE] != NUM_CARDS:
-        raise ValueError("this player knows the full deck of 52 cards only")
 
 
 # Mr. If
@@ -72,7 +73,7 @@ SHED_FIRST = np.array(
 
 @compiled
 def mr_if(state, generator):
-    _require_full_deck(state)
+    require_full_deck(state)
     legal = legal_cards(state)
     if legal & (legal - 1) == 0:
         return bits.lowest(legal)
@@ -154,7 +155,7 @@ SHEEP_AND_POINTS = HEARTS | 1 << SPADE_QUEEN | 1 << DIAMOND_JACK | 1 << CLUB_TEN
 
 @compiled
 def mr_team(state, generator):
-    _require_full_deck(state)
+    require_full_deck(state)
     legal = legal_cards(state)
     if legal & (legal - 1) == 0:
         return bits.lowest(legal)
@@ -248,7 +249,7 @@ NO_SCORE = -1_000_000
 
 @compiled
 def mr_greed(state, generator):
-    _require_full_deck(state)
+    require_full_deck(state)
     legal = legal_cards(state)
     if legal & (legal - 1) == 0:
         return bits.lowest(legal)
@@ -299,7 +300,7 @@ def _value_after_replies(state, mind, first):
 
     Hands are open: a player sees her own, the table, and the hands of those who think about her.
     """
-    led = SPADES << mind[PLAYED] // SUIT_SIZE * SUIT_SIZE
+    led = _led_suit(mind)
     place = first
     _start_trying(mind, place, led)
     while True:
@@ -323,6 +324,11 @@ def _value_after_replies(state, mind, first):
 
 
 @compiled
+def _led_suit(mind):
+    return bits.suit_cards(mind[PLAYED] // SUIT_SIZE, SUIT_SIZE)
+
+
+@compiled
 def _start_trying(mind, place, led):
     mind[TO_TRY + place] = following(mind[HANDS + place], led)
     mind[IN_SIGHT + place] = mind[IN_SIGHT + place - 1] | 1 << mind[PLAYED + place - 1] | mind[HANDS + place]
@@ -332,13 +338,13 @@ def _start_trying(mind, place, led):
 @compiled
 def _trick_value(state, mind):
     """What a full trick is worth to the team of its second and fourth player."""
+    led = _led_suit(mind)
     winning_place = 0
     cards = 0
     for place in range(NUM_SEATS):
         card = mind[PLAYED + place]
-        best = mind[PLAYED + winning_place]
         cards |= 1 << card
-        if card > best and card // SUIT_SIZE == best // SUIT_SIZE:
+        if beats(card, mind[PLAYED + winning_place], led, NO_TRUMPS):
             winning_place = place
     winner = (mind[LEADER] + winning_place) % NUM_SEATS
     value = raw_points(state, cards)
@@ -411,8 +417,14 @@ def _relief(mind, card, in_sight):
 PLAYERS: dict[str, Callable] = {"if": mr_if, "greed": mr_greed, "team": mr_team}
 
 
+def players_for(game: CardGame) -> dict[str, Callable]:
+    """The players that know the deck of this game: all of them, or none if it is not the full deck."""
+    return PLAYERS if game.num_distinct_actions() == FULL_DECK else {}
+
+
 def bot(game: CardGame, player_id: int, name: str, seed: int | None = None) -> KernelBot:
-    """One of `PLAYERS`, or `random`, as an OpenSpiel bot."""
-    if name != "random" and name not in PLAYERS:
-        raise ValueError(f"player is {name}; allowed: random, {', '.join(PLAYERS)}")
-    return KernelBot(game, player_id, PLAYERS.get(name), seed)
+    """One of `PLAYERS`, or `random`, as an OpenSpiel bot; raises ValueError if there is no such player for the game."""
+    allowed = {"random": None, **players_for(game)}
+    if name not in allowed:
+        raise ValueError(f"player is {name}; allowed in {game}: {', '.join(allowed)}")
+    return KernelBot(game, player_id, allowed[name], seed)

@@ -7,6 +7,7 @@ that are left keep their worth.
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -19,6 +20,7 @@ from cardtable.tricks import NUM_SEATS, following, history_words, write_cards
 
 MAX_SUITS = 4
 MAX_RANKS = 13
+FULL_DECK = MAX_SUITS * MAX_RANKS
 SPADES, HEARTS, DIAMONDS, CLUBS = range(MAX_SUITS)
 TEAMS = ((0, 2), (1, 3))
 NO_TRUMPS = 0
@@ -65,15 +67,10 @@ def gongzhu_rules(suits: int, ranks: int, leader: int) -> Rules:
         cards % NUM_SEATS == 0, "suits and ranks", f"{suits} * {ranks}", f"a deck that divides among {NUM_SEATS} hands"
     )
 
-    root = deck.new_state(HISTORY + history_words(cards), [cards // NUM_SEATS] * NUM_SEATS)
-    root[[SUITS, RANKS, TURN]] = suits, ranks, leader
-    root[HEART_CARDS] = bits.suit_cards(HEARTS, ranks) if suits > HEARTS else 0
-    root[PIG] = _scored_card(suits, ranks, SPADES, QUEEN)
-    root[SHEEP] = _scored_card(suits, ranks, DIAMONDS, JACK)
-    root[TRANSFORMER] = _scored_card(suits, ranks, CLUBS, TEN)
-
+    root = _root(suits, ranks)
+    root[TURN] = leader
     num_scored = len(scored_cards(root))
-    most = float(_highest_team_result(root))
+    most = float(_highest_team_result(suits, ranks))
     who_and_hand = (Piece("player", (NUM_SEATS,), "observer"), Piece("hand", (suits, ranks), "private"))
     return Rules(
         kernel=KERNEL,
@@ -109,6 +106,17 @@ def _require(condition: bool, name: str, value: object, allowed: str) -> None:
         raise ValueError(f"python_gongzhu: {name} is {value}; allowed: {allowed}")
 
 
+def _root(suits: int, ranks: int) -> np.ndarray:
+    cards = suits * ranks
+    root = deck.new_state(HISTORY + history_words(cards), [cards // NUM_SEATS] * NUM_SEATS)
+    root[[SUITS, RANKS]] = suits, ranks
+    root[HEART_CARDS] = bits.suit_cards(HEARTS, ranks) if suits > HEARTS else 0
+    root[PIG] = _scored_card(suits, ranks, SPADES, QUEEN)
+    root[SHEEP] = _scored_card(suits, ranks, DIAMONDS, JACK)
+    root[TRANSFORMER] = _scored_card(suits, ranks, CLUBS, TEN)
+    return root
+
+
 def _scored_card(suits: int, ranks: int, suit: int, full_rank: int) -> int:
     rank = full_rank - (MAX_RANKS - ranks)
     return 1 << suit * ranks + rank if suit < suits and rank >= 0 else 0
@@ -123,12 +131,14 @@ def scored_cards(state: np.ndarray) -> list[int]:
     ]
 
 
-def _highest_team_result(root: np.ndarray) -> int:
+@functools.cache
+def _highest_team_result(suits: int, ranks: int) -> int:
     """The largest result of a team over all ways to share out the scored cards.
 
     A seat's score is linear in its hearts but for one who has all of them, so it is enough to try one seat with all
     hearts, or with all but one that another seat has.
     """
+    root = _root(suits, ranks)
     hearts = int(root[HEART_CARDS])
     special = [int(root[slot]) for slot in (PIG, SHEEP, TRANSFORMER) if root[slot]]
     single_hearts = [0] + [1 << card for card in scored_cards(root) if hearts >> card & 1]
@@ -143,6 +153,13 @@ def _highest_team_result(root: np.ndarray) -> int:
             scores = [int(score(root, cards)) for cards in taken]
             best = max(best, scores[0] + scores[2] - scores[1] - scores[3])
     return best
+
+
+@compiled
+def require_full_deck(state):
+    """For functions that know the cards of the full deck by number."""
+    if state[deck.DECK_SIZE] != FULL_DECK:
+        raise ValueError("this works with the full deck of 52 cards only")
 
 
 @compiled
@@ -248,13 +265,19 @@ def score(state, taken):
 
 
 @compiled
+def team_result(state):
+    """What seats 0 and 2 have scored so far more than seats 1 and 3."""
+    result = 0.0
+    for seat in range(NUM_SEATS):
+        points = score(state, state[TAKEN + seat])
+        result += points if seat & 1 == 0 else -points
+    return result
+
+
+@compiled
 def returns(state, out):
     """The difference of the teams' scores, to every seat of a team."""
-    result = 0.0
-    if state[CARDS_PLAYED] == state[deck.DECK_SIZE]:
-        for seat in range(NUM_SEATS):
-            points = score(state, state[TAKEN + seat])
-            result += points if seat & 1 == 0 else -points
+    result = team_result(state) if state[CARDS_PLAYED] == state[deck.DECK_SIZE] else 0.0
     for seat in range(NUM_SEATS):
         out[seat] = result if seat & 1 == 0 else -result
 
@@ -282,17 +305,15 @@ def observation_tensor(state, player, out):
         out[offset + state[TURN]] = 1.0
     table = offset + NUM_SEATS
     played = table + NUM_SEATS * num_cards
-    void = played + NUM_SEATS * num_cards
-    taken = void + NUM_SEATS * state[SUITS]
     if not deck.is_dealt(state):
         return
     for seat in range(NUM_SEATS):
         cards = state[deck.DEALT + seat] ^ state[HAND + seat]
         write_cards(cards & state[TABLE], table + seat * num_cards, out)
         write_cards(cards, played + seat * num_cards, out)
-        for suit in range(state[SUITS]):
-            if bits.contains(state[VOID + seat], suit * state[RANKS]):
-                out[void + seat * state[SUITS] + suit] = 1.0
+    void = played + NUM_SEATS * num_cards
+    taken = tricks.write_voids(state, TRICKS, state[SUITS], state[RANKS], void, out)
+    for seat in range(NUM_SEATS):
         taken = write_scored(state, state[TAKEN + seat], taken, out)
 
 

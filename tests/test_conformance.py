@@ -29,7 +29,7 @@ import cardspiel
 from cardtable.batch import Batch
 from cardtable.rules import CHANCE, TERMINAL
 from tests.toepen_spiel import oracle as toepen_oracle
-from tests.variants import ALL, COINCHE_D0, COINCHE_M0, QUICK
+from tests.variants import ALL, COINCHE_D0, COINCHE_M0, GONGZHU_SMALL, QUICK
 
 PLAYTHROUGHS = Path(__file__).parent / "playthroughs"
 
@@ -163,10 +163,13 @@ FULL_TREES = {
     "python_toepen(suits=1,ranks=2,hand_size=1)": toepen_counts(1, 2, 1, True),
     "python_toepen(suits=2,ranks=3,hand_size=2,betting=False)": toepen_counts(2, 3, 2, False),
     "python_toepen(suits=2,ranks=2,hand_size=2)": toepen_counts(2, 2, 2, True),
+    GONGZHU_SMALL: TreeCounts((2, 2, 2, 2), 85032, 14976, 47692),
 }
+SLOW_TREES = (GONGZHU_SMALL,)
+TREES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW_TREES else name for name in FULL_TREES]
 
 
-@pytest.mark.parametrize("name", FULL_TREES)
+@pytest.mark.parametrize("name", TREES)
 def test_openspiel_api_test_on_the_full_tree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = FULL_TREES[name]
     nodes = (chance_nodes_of_a_deal(counts.piles), counts.player_nodes, counts.terminals)
@@ -178,7 +181,7 @@ def test_openspiel_api_test_on_the_full_tree(name: str, monkeypatch: pytest.Monk
     )
 
 
-@pytest.mark.parametrize("name", FULL_TREES)
+@pytest.mark.parametrize("name", TREES)
 def test_perfect_recall(name: str) -> None:
     """A player who knows her information state knows all her earlier information states and actions, in order."""
     own_past: dict[tuple[int, str], tuple] = {}
@@ -282,6 +285,7 @@ RESAMPLED = (
     "python_toepen(suits=3,ranks=2,hand_size=2,betting=False)",
     "python_toepen(suits=3,ranks=2,hand_size=2,betting=False,follow_suit=False)",
     "python_toepen(suits=2,ranks=3,hand_size=2)",
+    pytest.param(GONGZHU_SMALL, marks=pytest.mark.slow),
 )
 
 

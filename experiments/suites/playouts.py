@@ -24,6 +24,7 @@ from experiments.run_directory import RunDirectory, write_csv
 ROUNDS = 5
 ROUND_SECONDS = 0.4
 OPENSPIEL_GAMES = ("hearts", "euchre")
+VARIANTS = ("python_cego(subgame=solo)",)  # beside the games as they come
 
 
 @dataclass
@@ -71,7 +72,7 @@ def openspiels(name: str) -> Contestant:
 
 
 def run(out: str, quick: bool = False) -> list[dict]:
-    contestants = [*map(openspiels, OPENSPIEL_GAMES), *map(ours, cardspiel.GAMES)]
+    contestants = [*map(openspiels, OPENSPIEL_GAMES), *map(ours, (*cardspiel.GAMES, *VARIANTS))]
     round_seconds = 0.02 if quick else ROUND_SECONDS
     for contestant in contestants:
         contestant.run(10)  # compiles
@@ -94,7 +95,7 @@ def run(out: str, quick: bool = False) -> list[dict]:
         }
         for contestant in contestants
     ]
-    start_up = start_up_costs(cardspiel.GAMES[:1] if quick else cardspiel.GAMES)
+    start_up = start_up_costs(["python_toepen"] if quick else cardspiel.GAMES)
 
     directory = RunDirectory(out, {"suite": "playouts", "quick": quick})
     write_csv(directory.path / "playouts.csv", rows)

@@ -4,10 +4,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-import cego_spiel  # noqa: F401
-import gongzhu_spiel  # noqa: F401
-import kuhn_collab  # noqa: F401
-import toepen_spiel  # noqa: F401
+import cardspiel  # noqa: F401 registers the games
 from cardtable import bits
 from cardtable.bots import KernelBot, MonteCarloBot
 from cardtable.compiled import compiled
@@ -77,7 +74,15 @@ def test_estimates_approach_the_exact_means():
 
 
 @pytest.mark.parametrize(
-    "name", ["python_toepen", "python_kuhn_collab", "python_cego(subgame=solo)", "python_cego", "python_gongzhu"]
+    "name",
+    [
+        "python_toepen",
+        "python_kuhn_collab",
+        "python_coinche",
+        "python_cego(subgame=solo)",
+        "python_cego",
+        "python_gongzhu",
+    ],
 )
 def test_plays_every_game(name):
     game = pyspiel.load_game(name)

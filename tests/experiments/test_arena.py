@@ -129,6 +129,9 @@ def test_a_dealer_that_was_asked_for_stays() -> None:
     [
         ("python_coinche", ((0, 2), (1, 3))),
         ("python_kuhn_collab", ((0, 2), (1, 3))),
+        ("python_gongzhu", ((0, 2), (1, 3))),
+        ("python_cego", ((0,), (1, 2, 3))),
+        ("python_cego(subgame=raeuber)", ((0, 2), (1, 3))),
         ("python_toepen", ((0,), (1,))),
         ("kuhn_poker(players=3)", ((0, 2), (1,))),
     ],
@@ -291,6 +294,45 @@ def test_a_bot_from_a_module_plays() -> None:
     games = arena.play(5)
     assert (games[0].returns == 0).all()
     assert figures(game, games, 0)["void rate"].mean == 1
+
+
+def test_gongzhu_players_play() -> None:
+    """Mr. Greed is about 78 points better than Mr. If, with a standard error of about 150 points per deal."""
+    arena = arena_of("python_gongzhu", "greed", "if")
+    assert arena.in_batches
+    found = figures(arena.tables[0], arena.play(400), 0)["mean return"]
+    assert abs(found.mean - 78) < 10 + 4 * found.error
+
+
+def test_the_monte_carlo_player_plays() -> None:
+    arena = arena_of("python_gongzhu", "monte_carlo(rollout=if,worlds=5)", "random")
+    assert not arena.in_batches
+    found = figures(arena.tables[0], arena.play(20), 0)["mean return"]
+    assert found.mean > 3 * found.error > 0
+    one, same = (arena_of("python_cego", "monte_carlo(worlds=2)", "random").play(2) for _ in range(2))
+    assert (one[0].returns == same[0].returns).all()
+    game = pyspiel.load_game("python_toepen")
+    assert find_player("monte_carlo", game).name == "monte_carlo"
+
+
+@pytest.mark.parametrize(
+    ("game", "player", "complaint"),
+    [
+        ("leduc_poker", "monte_carlo", "monte_carlo plays the games of this project only, not leduc_poker"),
+        ("python_gongzhu", "monte_carlo(worlds=0)", "worlds is 0 .* allowed: a whole number from 1"),
+        ("python_gongzhu", "monte_carlo(worlds=x)", "worlds is x"),
+        ("python_gongzhu", "monte_carlo(rollout=fi)", "rollout is fi .* allowed: random, if, greed, team"),
+        ("python_gongzhu(ranks=5)", "monte_carlo(rollout=if)", "rollout is if .* allowed: random$"),
+        ("python_gongzhu", "monte_carlo(worlds)", "cannot be read; allowed: monte_carlo\\(worlds=100"),
+        ("python_gongzhu", "monte_carlo(world=3)", "cannot be read"),
+        ("python_gongzhu", "monte_carlo(worlds=3", "cannot be read"),
+        ("python_gongzhu(ranks=5)", "greed", "there is no player 'greed' .* known: random, monte_carlo, a policy file"),
+        ("python_cego", "greed", "there is no player 'greed' for python_cego; known: random, monte_carlo"),
+    ],
+)
+def test_players_a_game_does_not_have(game: str, player: str, complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        find_player(player, pyspiel.load_game(game))
 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "kuhn_poker(players=3)", "python_kuhn_collab"])

@@ -1,5 +1,8 @@
 """Mr. If and Mr. Greed clause by clause, their published strength, and bots."""
 
+import math
+import random
+
 import numpy as np
 import pyspiel
 import pytest
@@ -8,6 +11,7 @@ import gongzhu_spiel  # noqa: F401
 from cardtable.bots import KernelBot, MonteCarloBot
 from cardtable.montecarlo import Contender, duplicate_match
 from cardtable.randomness import generator
+from cardtable.tricks import played_card
 from gongzhu_spiel import players, rules
 from gongzhu_spiel.players import PLAYERS, bot, mr_greed, mr_if, mr_team
 from tests.gongzhu_spiel import oracle
@@ -128,6 +132,97 @@ def test_mr_greed_weighs_what_is_still_out():
     assert choice(mr_greed, "C2 C3 C4", "DA DK D9") == "D9"  # the sheep is out: aces of diamonds are kept
 
 
+PLAIN_BURDEN = dict(zip(oracle.RANKS[::-1], [11, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1, 0, 0], strict=True))
+
+
+class PlainGreed:
+    """Mr. Greed's look at a trick with open hands, recursively and in words, after the description of the paper."""
+
+    def __init__(self, hands, taken, leader, table, root):
+        self.hands, self.taken, self.leader, self.root = hands, taken, leader, root
+        self.captured = set().union(*taken)
+        self.sight = {len(table): hands[root] | set(table)}
+        self.raw = [sum(map(self.points, cards)) for cards in taken]
+        self.to_come = math.floor((-200 - sum(self.raw)) / 4)
+
+    @staticmethod
+    def points(card):
+        return {("S", "Q"): -100, ("D", "J"): 100}.get(card, oracle.HEART_POINTS.get(card[1], -10) * (card[0] == "H"))
+
+    def trick_value(self, trick):
+        """For the second and the fourth player."""
+        place = max(range(4), key=lambda p: (trick[p][0] == trick[0][0], oracle.RANKS.index(trick[p][1])))
+        winner = (self.leader + place) % 4
+        value = sum(map(self.points, trick))
+        if ("C", "10") in self.taken[winner]:
+            value *= 2
+        elif ("C", "10") in trick:
+            value = 2 * value + self.raw[winner] + self.to_come
+        return value if place in (1, 3) else -value
+
+    def relief(self, card, sight):
+        suit, rank = card
+        relief = 0 if suit == "H" and rank in "JQKA" else PLAIN_BURDEN[rank]
+        gone = sight | self.captured
+        if ("S", "Q") not in gone:
+            relief += {("S", "A"): 50, ("S", "K"): 30}.get(card, 0)
+        if ("D", "J") not in gone:
+            relief -= {("D", "A"): 30, ("D", "K"): 20, ("D", "Q"): 10}.get(card, 0)
+        if ("C", "10") not in gone and suit == "C":
+            share = {"A": 0.4, "K": 0.3, "Q": 0.2, "J": 0.1}.get(rank, 0)
+            relief += int(-share * (self.to_come + self.raw[self.root]))
+        return relief
+
+    def value_after(self, trick):
+        """Each later player takes the card that is best for her, the lowest of equal ones."""
+        place = len(trick)
+        if place == 4:
+            return self.trick_value(trick)
+        hand = self.hands[(self.leader + place) % 4]
+        self.sight[place] = self.sight[place - 1] | {trick[-1]} | hand
+        sign = 1 if place in (1, 3) else -1
+        options = {}
+        for card in sorted({card for card in hand if card[0] == trick[0][0]} or hand, key=CARDS.index):
+            value = self.value_after([*trick, card])
+            options[card] = (sign * value + self.relief(card, self.sight[place]), value)
+        return max(options.values(), key=lambda pair: pair[0])[1]
+
+
+def test_mr_greed_predicts_the_replies_as_the_paper_says():
+    actions = np.empty(52, np.int64)
+    mind = np.empty(players.MIND_SIZE, np.int64)
+    compared = 0
+    for seed in range(40):
+        state, chance = FULL.new_state(), random.Random(seed)
+        rules.deal(state, generator(seed))
+        for _ in range(chance.randrange(48)):
+            rules.apply_action(state, chance.choice(actions[: rules.legal_actions(state, actions)].tolist()))
+        root, place = int(state[rules.TURN]), int(state[rules.CARDS_PLAYED]) % 4
+        if place == 3:
+            continue
+        hands, taken = (
+            [{CARDS[card] for card in range(52) if int(state[slot + seat]) >> card & 1} for seat in range(4)]
+            for slot in (rules.HAND, rules.TAKEN)
+        )
+        first = int(state[rules.CARDS_PLAYED]) - place
+        table = [CARDS[played_card(state, rules.TRICKS, first + step)[1]] for step in range(place)]
+        leader = (root - place) % 4
+        plain = PlainGreed(hands, taken, leader, table, root)
+        mind[:] = 0
+        players._remember(state, root, place, mind)
+        for step in range(place, 4):
+            mind[players.HANDS + step] = state[rules.HAND + (leader + step) % 4]
+        for card in actions[: rules.legal_actions(state, actions)].tolist():
+            mind[players.PLAYED + place] = card
+            value = players._value_after_replies(state, mind, place + 1)
+            expected = plain.value_after([*table, CARDS[card]])
+            assert value == expected
+            sign = 1 if place == 1 else -1
+            assert players._score(mind, place, value) == sign * value + plain.relief(CARDS[card], plain.sight[place])
+            compared += 1
+    assert compared > 100
+
+
 @pytest.mark.parametrize("player", [mr_if, mr_greed, mr_team])
 def test_players_only_play_legal_cards_and_only_use_what_they_know(player):
     """Dealing the unseen cards again changes nothing for a player with the same random numbers."""
@@ -153,6 +248,7 @@ def test_players_only_play_legal_cards_and_only_use_what_they_know(player):
 def test_published_strength(first, second, published, deals):
     result = duplicate_match(FULL, Contender(first), Contender(second), deals, seed=3)
     assert abs(result.mean - published) < 10 + 3 * result.standard_error
+    assert 125 < result.per_deal.std() < 180  # published: 130 to 172 for the mean of a deal's two games
 
 
 def test_monte_carlo_player_beats_mr_if():
@@ -182,7 +278,7 @@ def test_bots_play_a_game():
 
 def test_bots_refuse_nonsense():
     game = pyspiel.load_game("python_gongzhu")
-    with pytest.raises(ValueError, match="player is greedy; allowed: random, if, greed, team"):
+    with pytest.raises(ValueError, match=r"player is greedy; allowed in python_gongzhu.*: random, if, greed, team"):
         bot(game, 0, "greedy")
     with pytest.raises(ValueError, match="player_id is 4; allowed: from 0 to 3"):
         KernelBot(game, 4)
@@ -192,8 +288,10 @@ def test_bots_refuse_nonsense():
     state = small.new_initial_state()
     while state.is_chance_node():
         state.apply_action(state.legal_actions()[0])
+    with pytest.raises(ValueError, match=r"player is if; allowed in python_gongzhu.*ranks=5.*: random$"):
+        bot(small, 0, "if")
     with pytest.raises(ValueError, match="full deck"):
-        bot(small, 0, "if").step(state)
+        KernelBot(small, 0, mr_if).step(state)
     with pytest.raises(ValueError, match="not the turn of player 1"):
         KernelBot(small, 1).step(state)
 

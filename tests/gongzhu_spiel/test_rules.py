@@ -3,12 +3,15 @@
 import itertools
 import random
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pyspiel
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from open_spiel.python.observation import make_observation
+from open_spiel.python.policy import UniformRandomPolicy
 from scipy import stats
 
 import gongzhu_spiel  # noqa: F401
@@ -17,10 +20,14 @@ from cardtable.batch import play_out
 from cardtable.randomness import generator
 from gongzhu_spiel import rules
 from gongzhu_spiel.features import OPEN_HAND_FEATURES, open_hand_features
+from solvers.best_response import evaluate
+from solvers.cfr import CFRSolver
 from tests.gongzhu_spiel import oracle
+from tests.variants import GONGZHU_SMALL
 
 FULL = rules.gongzhu_rules(4, 13, 0)
 CARDS = oracle.full_deck()
+PERFECT_RECALL = pyspiel.IIGObservationType(perfect_recall=True)
 
 
 def card_set(cards, deck_cards=CARDS):
@@ -113,6 +120,21 @@ def test_same_as_the_plain_rules(variant, chance):
     result = oracle.team_result(position, deck_cards)
     assert state.is_terminal()
     assert state.returns() == [result, -result, result, -result]
+
+
+def test_size_of_the_smallest_game_by_walking_the_plain_rules():
+    """The numbers that the walk of the pyspiel game must meet in the conformance tests."""
+    assert oracle.size(2, 4) == (85032, 14976, 47692, Fraction(44, 7))
+
+
+def test_the_smallest_game_is_solved():
+    """Exact value of random play, and an equilibrium of four players (nothing promises that CFR+ finds one)."""
+    game = pyspiel.load_game(GONGZHU_SMALL)
+    solver = CFRSolver(game, variant="cfr_plus")
+    assert evaluate(solver.form, UniformRandomPolicy(game)).values == pytest.approx([44 / 7, -44 / 7] * 2)
+    start = solver.nash_conv()
+    solver.run(100)
+    assert solver.nash_conv() < 1e-3 * start
 
 
 def test_random_play_is_fair_and_spreads_as_published():
@@ -228,6 +250,77 @@ def test_open_hand_features():
             else:
                 assert not block.any()
         assert out.max() == 1.0
+
+
+@pytest.mark.parametrize(("suits", "ranks", "leader"), [(4, 13, 0), (3, 8, 2)])
+def test_tensors(suits, ranks, leader):
+    """Piece by piece what RULES.md promises, for every seat, from the history alone."""
+    game = pyspiel.load_game(f"python_gongzhu(suits={suits},ranks={ranks},leader={leader})")
+    cards = oracle.full_deck(suits, ranks)
+    scored = [card for card in cards if card[0] == "H"] + [c for c in sorted(named("SQ DJ C10"))[::-1] if c in cards]
+    observations, information = (
+        make_observation(game, kind) for kind in (pyspiel.IIGObservationType(perfect_recall=False), PERFECT_RECALL)
+    )
+    if suits == 4:
+        assert (observations.tensor.size, information.tensor.size) == (556, 2968)
+    for seed in range(6):
+        chance = random.Random(seed)
+        state = game.new_initial_state()
+        while state.is_chance_node():
+            state.apply_action(chance.choice(state.legal_actions()))
+        hands = [{card for index, card in enumerate(cards) if deck.pile_of(state.array, index) == s} for s in range(4)]
+        plays, seats = [], []
+        while len(plays) < 7 * seed:
+            seats.append(state.current_player())
+            plays.append(cards[chance.choice(state.legal_actions())])
+            state.apply_action(cards.index(plays[-1]))
+            if state.is_terminal():
+                break
+        position, voids = oracle.look(hands, plays, leader), oracle.shown_voids(plays, leader)
+
+        def marks(chosen, of=cards):
+            return [float(card in chosen) for card in of]
+
+        played = [{card for s, card in zip(seats, plays, strict=True) if s == seat} for seat in range(4)]
+        for player in range(4):
+            who_and_hand = {"player": marks({player}, range(4)), "hand": marks(position.holding[player])}
+            expected = who_and_hand | {
+                "turn": marks({position.player}, range(4)),
+                "table": [marks(played[seat] & set(position.table)) for seat in range(4)],
+                "played": [marks(played[seat]) for seat in range(4)],
+                "void": [marks(voids[seat], oracle.SUITS[:suits]) for seat in range(4)],
+                "taken": [marks(position.taken[seat], scored) for seat in range(4)],
+            }
+            observations.set_from(state, player)
+            assert observations.dict.keys() == expected.keys()
+            for name, values in expected.items():
+                assert observations.dict[name].ravel().tolist() == np.ravel(values).tolist(), name
+            rest = len(cards) - len(plays)
+            expected = who_and_hand | {
+                "cards": [marks({card}) for card in plays] + [marks(())] * rest,
+                "played_by": [marks({seat}, range(4)) for seat in seats] + [[0.0] * 4] * rest,
+            }
+            information.set_from(state, player)
+            assert information.dict.keys() == expected.keys()
+            for name, values in expected.items():
+                assert information.dict[name].ravel().tolist() == np.ravel(values).tolist(), name
+
+
+def test_scores_lie_between_minus_600_and_600():
+    """Every set of scored cards a player can have."""
+    numbers = rules.scored_cards(FULL.root)
+    scores = [
+        rules.score(FULL.root, sum(1 << card for card in chosen))
+        for size in range(len(numbers) + 1)
+        for chosen in itertools.combinations(numbers, size)
+    ]
+    assert (min(scores), max(scores)) == (-600, 600)
+
+
+def test_open_hand_features_need_the_full_deck():
+    small = random_state(rules.gongzhu_rules(4, 5, 0), 3, 1)
+    with pytest.raises(ValueError, match="full deck"):
+        open_hand_features(small, 0, np.zeros(OPEN_HAND_FEATURES, np.float32))
 
 
 @pytest.mark.parametrize(

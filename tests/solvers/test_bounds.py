@@ -148,10 +148,7 @@ FULL_SIZE = [
 
 @pytest.mark.parametrize("name", FULL_SIZE)
 def test_full_size_games(load, name: str) -> None:
-    try:
-        game = load(name)
-    except pyspiel.SpielError:
-        pytest.skip(f"{name} is not there")
+    game = load(name)
     policy = Asked(game, lambda state: dict.fromkeys(state.legal_actions(), 1.0 / len(state.legal_actions())))
     asked = local_best_response(game, policy, player=0, deals=2, worlds=2, seed=1, rollout="random")
     assert asked == local_best_response(
