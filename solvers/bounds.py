@@ -128,6 +128,9 @@ def local_best_response(
     `game` is any game of ours, `policy` any OpenSpiel policy. `rollout` says how games are imagined to go on after an
     action: everybody by the policy ("policy"); the responder at random and the others by the policy ("uniform");
     everybody at random ("random", which asks a slow policy least).
+
+    A policy with a method `probabilities_at(arrays)` is asked about many positions at once, which is much faster: from
+    arrays of states, one a row, to the numbers of legal actions and a row of probabilities for each, in their order.
     """
     rules = getattr(game, "rules", None)
     if not isinstance(rules, Rules):
@@ -254,7 +257,12 @@ class _Table:
 
     def _answer(self) -> None:
         table = self._table
-        for question in range(self._num_questions[0]):
+        asked = int(self._num_questions[0])
+        if hasattr(self._policy, "probabilities_at"):
+            counts, probabilities = self._policy.probabilities_at(self._positions[:asked])
+            _enter_answers(table.numbers, self._questions, table.key_words, counts, probabilities)
+            return
+        for question in range(asked):
             row, num_moves = self._questions[question]
             state = self._state(self._positions[question], self._moves[question, :num_moves])
             answer = self._policy.action_probabilities(state)
@@ -289,6 +297,14 @@ def _complete_table(rules: Rules, policy: openspiel_policy.Policy) -> Informatio
     order = np.repeat(first, count) + np.repeat(stride, count) * inside
     contents = TableContents(policy.keys, offsets, policy.actions[order], policy.probabilities[order])
     return InformationTable.of_contents(contents)
+
+
+@compiled
+def _enter_answers(numbers, questions, key_words, counts, probabilities):
+    for question in range(len(counts)):
+        first = questions[question, ROW] + 1 + key_words + counts[question]
+        for action in range(counts[question]):
+            numbers[first + action] = probabilities[question, action]
 
 
 _INTEGERS = types.Array(types.int64, 2, "C")

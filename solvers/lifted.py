@@ -24,6 +24,7 @@ from transforms.lifting import require_inside
 
 LABEL_SIGNATURE = INTEGER(STATE, INTEGER)
 LABEL_TYPE = types.FunctionType(LABEL_SIGNATURE)
+SURE = -1
 
 
 class LiftingTable:
@@ -65,15 +66,27 @@ class LiftingTable:
         """Probabilities of the actions of a tree of the transformed game, in its order, as probabilities over cells."""
         if len(probabilities) != len(tree.actions):
             raise ValueError(f"{len(probabilities)} probabilities were given; the tree has {len(tree.actions)} actions")
+        return of_places(self.places_in(tree), probabilities)
+
+    def places_in(self, tree: GameTree) -> np.ndarray:
+        """Where each cell stands among the actions of a tree of the transformed game; SURE if it is the only choice.
+
+        Who lifts many tables of one tree looks this up once, and goes on with `of_places`.
+        """
         assert tree.keys is not None, "a transformed game has a rules kernel"
         index = KeyIndex(tree.keys)
-        cells = np.empty(self.num_cells)
-        _from_tree(index.rows, index.table, tree.action_offset, probabilities, self.keys, self.offsets, cells)
-        return cells
+        places = np.empty(self.num_cells, np.int64)
+        _find_places(index.rows, index.table, tree.action_offset, self.keys, self.offsets, places)
+        return places
 
     def of_form(self, form: SequenceForm, probabilities: np.ndarray) -> np.ndarray:
         """The same for a table over the sequences of the transformed game's sequence form."""
         return self.of_tree(form.tree, probabilities[form.sequences_in_tree_order()])
+
+
+def of_places(places: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Probabilities over cells that stand at these places of a table."""
+    return np.where(places == SURE, 1.0, probabilities[places])
 
 
 def keys_in(transform: CardGame, base_game: CardGame, tree: GameTree) -> np.ndarray:
@@ -258,15 +271,15 @@ def _look_at_all(
 
 
 @compiled
-def _from_tree(rows, table, action_offset, probabilities, keys, offsets, cells):
+def _find_places(rows, table, action_offset, keys, offsets, places):
     for index in range(len(keys)):
         count = offsets[index + 1] - offsets[index]
         if count == 1:  # a choice only between actions that are alike
-            cells[offsets[index]] = 1.0
+            places[offsets[index]] = SURE
             continue
         start = action_offset[table[find_slot(table, rows, keys[index])]]
         for action in range(count):
-            cells[offsets[index] + action] = probabilities[start + action]
+            places[offsets[index] + action] = start + action
 
 
 @compiled

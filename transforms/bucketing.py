@@ -22,7 +22,7 @@ import numpy as np
 import pyspiel
 
 from cardtable.compiled import compiled
-from cardtable.rules import CHANCE, Kernel, Origin, Piece, Rules
+from cardtable.rules import CHANCE, Forgetting, Kernel, Origin, Piece, Rules
 from cardtable.spiel import Wording
 from transforms.card_isomorphism import MAX_LEGAL_ACTIONS
 from transforms.wrapping import TransformedGame, base_game, original_game, transform_type
@@ -56,7 +56,7 @@ def bucketed_rules(rules: Rules, hand: str, history: str, name: str = "the game"
     if history not in forgetting.histories:
         raise ValueError(f"python_bucketing: history is {history!r}; allowed: {', '.join(forgetting.histories)}")
     kept = forgetting.hands.index(hand), forgetting.histories.index(history)
-    kernel, label = _functions(rules)
+    kernel, label = _functions(rules.kernel, forgetting, rules.origin.label if rules.origin else _same_action)
     pieces = (*forgetting.pieces(rules, *kept), Piece("choices", (forgetting.most_actions + 1,), "private"))
     deals = rules.weighted_deals
     return dataclasses.replace(
@@ -87,9 +87,9 @@ def _same_action(state, action):
     return action
 
 
-def _functions(rules: Rules) -> tuple[Kernel, Callable]:
+@functools.cache  # games that differ only in size share their compiled functions
+def _functions(kernel: Kernel, forgetting: Forgetting, base_label: Callable) -> tuple[Kernel, Callable]:
     """The kernel, whose state is the base's and two more slots: how much is kept of hand and history."""
-    kernel, forgetting = rules.kernel, rules.forgetting
     assert forgetting is not None, "checked by the caller"
     (
         base_player,
@@ -102,16 +102,16 @@ def _functions(rules: Rules) -> tuple[Kernel, Callable]:
     ) = kernel[:7]
     base_key, base_tensor, sort_actions = forgetting.key, forgetting.tensor, forgetting.sort_actions
     most_actions = forgetting.most_actions
-    base_label = rules.origin.label if rules.origin else _same_action
 
     @compiled
     def current_player(state):
         return base_player(state[:-NUM_SLOTS])
 
     @compiled
-    def sorted_actions(base, out):
+    def sorted_actions(state, out):
+        base = state[:-NUM_SLOTS]
         count = base_legal_actions(base, out)
-        sort_actions(base, out, count)
+        sort_actions(base, state[HAND_SLOT], out, count)
         return count
 
     @compiled
@@ -119,7 +119,7 @@ def _functions(rules: Rules) -> tuple[Kernel, Callable]:
         """The position of an action of the original game."""
         base = state[:-NUM_SLOTS]
         actions = np.empty(MAX_LEGAL_ACTIONS, np.int64)
-        sorted_actions(base, actions)
+        sorted_actions(state, actions)
         name = base_label(base, action)
         position = 0
         while actions[position] != name:
@@ -141,7 +141,7 @@ def _functions(rules: Rules) -> tuple[Kernel, Callable]:
             base_apply_action(base, action)
             return
         actions = np.empty(MAX_LEGAL_ACTIONS, np.int64)
-        sorted_actions(base, actions)
+        sorted_actions(state, actions)
         base_apply_action(base, actions[action])
 
     @compiled
@@ -207,7 +207,7 @@ class BucketedWording:
         base = state[:-NUM_SLOTS]
         actions = np.empty(MAX_LEGAL_ACTIONS, np.int64)
         count = self._rules.kernel.legal_actions(base, actions)
-        self._forgetting.sort_actions(base, actions, count)
+        self._forgetting.sort_actions(base, state[HAND_SLOT], actions, count)
         return actions[:count].tolist()
 
     def action(self, state: np.ndarray, action: int) -> str:

@@ -129,6 +129,7 @@ def _sort(values, count):
         values[place] = value
 
 
+@functools.cache  # games that differ only in size share their compiled functions
 def _thesis_functions(
     kernel: Kernel, symmetry: Symmetry, forgetting: Forgetting | None
 ) -> tuple[Kernel, Callable, Callable, Forgetting | None]:
@@ -197,7 +198,16 @@ def _thesis_functions(
     )
     if forgetting is None:
         return wrapped, canonical, label, None
+    base_sort = forgetting.sort_actions
+
+    @compiled
+    def sort_actions(state, hand, actions, count):
+        own = np.empty_like(state)
+        canonical(state, current_player(state), own)
+        base_sort(own, hand, actions, count)
+
     wrapped_forgetting = forgetting._replace(
+        sort_actions=sort_actions,
         key=_renamed_forgetting(canonical, forgetting.key),
         tensor=_renamed_forgetting(canonical, forgetting.tensor),
         describe=functools.partial(_describe_renamed, canonical, forgetting.describe),
@@ -238,6 +248,7 @@ def _describe_renamed(
 # ---------------------------------------------------------------------------------------------- method=orbit
 
 
+@functools.cache
 def _orbit_functions(
     kernel: Kernel, symmetry: Symmetry, forgetting: Forgetting | None
 ) -> tuple[Kernel, Callable, Callable, Forgetting | None]:
@@ -367,7 +378,7 @@ def _orbit_functions(
         information_tensor=_orbit_view(canonical, kernel.information_tensor),
         observation_tensor=_orbit_view(canonical, kernel.observation_tensor),
     )
-    return wrapped, canonical, label, _orbit_forgetting(symmetry, forgetting) if forgetting else None
+    return wrapped, canonical, label, _orbit_forgetting(kernel, symmetry, forgetting) if forgetting else None
 
 
 def _suit_namer(symmetry: Symmetry) -> Callable:
@@ -419,7 +430,7 @@ def _orbit_view(canonical: Callable, function: Callable) -> Callable:
     return viewed
 
 
-def _orbit_forgetting(symmetry: Symmetry, forgetting: Forgetting) -> Forgetting:
+def _orbit_forgetting(kernel: Kernel, symmetry: Symmetry, forgetting: Forgetting) -> Forgetting:
     """Forgets first and takes the orbit of what is left: only what is kept in full gives suits their names."""
     rename, base_key, base_tensor, base_sort = (
         symmetry.rename,
@@ -427,6 +438,7 @@ def _orbit_forgetting(symmetry: Symmetry, forgetting: Forgetting) -> Forgetting:
         forgetting.tensor,
         forgetting.sort_actions,
     )
+    base_player = kernel.current_player
     name_suits = _suit_namer(symmetry)
     shows_hand, shows_history = forgetting.shows_hand, forgetting.shows_history
 
@@ -450,8 +462,13 @@ def _orbit_forgetting(symmetry: Symmetry, forgetting: Forgetting) -> Forgetting:
         base_tensor(own, player, hand, history, out)
 
     @compiled
-    def sort_actions(state, actions, count):
-        base_sort(state[:-1], actions, count)
+    def sort_actions(state, hand, actions, count):
+        base = state[:-1]
+        own = np.empty_like(base)
+        names = np.empty((3, MAX_SUITS), np.int64)
+        name_suits(base, base_player(base), True, True, names)  # actions are named by all that the player knows
+        rename(base, names[0], own)
+        base_sort(own, hand, actions, count)
 
     return forgetting._replace(
         key=key,

@@ -75,3 +75,45 @@ def kept(hand: frozenset[Card], events: tuple, keep_hand: str, keep_history: str
     cards = tuple(event for event in events if not isinstance(event, str))
     histories = {"exact": events, "ante": (cards, Counter(events)["call"]), "none": ()}
     return hands[keep_hand], histories[keep_history]
+
+
+def places(hand: frozenset[Card], events: tuple, player: int, ranks: int) -> tuple:
+    """Per suit that is held or was just led: who has which of the cards that are still there, from the lowest."""
+    cards = [event for event in events if not isinstance(event, str)]
+    leader, lead, out = 0, None, set()
+    for card in cards:
+        if lead is None:
+            lead = card
+            continue
+        if card[0] != lead[0] and leader == player:
+            out.add(lead[0])
+        if card[0] == lead[0] and card[1] > lead[1]:
+            leader = 1 - leader
+        lead = None
+    kept = []
+    for suit in range(4):
+        own = {rank for held, rank in hand if held == suit}
+        led = lead[1] if lead is not None and lead[0] == suit else None
+        if not own and not (led is not None and leader == player):
+            continue
+        there = own if suit in out else {rank for rank in range(ranks) if (suit, rank) not in cards}
+        line = sorted(there | ({led} if led is not None else set()))
+        kept.append((suit in out, *("own" if rank in own else "led" if rank == led else "" for rank in line)))
+    return tuple(sorted(kept))
+
+
+def stakes(events: tuple, player: int, options: list) -> tuple:
+    """Cards played, what is to be decided, calls, and whether the player, the other or nobody was the last to bet."""
+    played = sum(not isinstance(event, str) for event in events)
+    bettor, turn, lead = None, 0, None
+    for event in events:
+        if event == "bet":
+            bettor = turn
+        elif not isinstance(event, str):
+            if lead is None:
+                lead, turn = event, 1 - turn
+            else:
+                turn = turn if event[0] == lead[0] and event[1] > lead[1] else 1 - turn
+                lead = None
+    asked = options[0] if isinstance(options[0], str) else "card"
+    return played, asked, Counter(events)["call"], None if bettor is None else bettor == player

@@ -5,10 +5,13 @@ import pyspiel
 import pytest
 
 import cardspiel  # noqa: F401
+from cardtable import deck
+from cardtable.rules import CHANCE, Rules
 from solvers.lifted import keys_in
 from solvers.tree import GameTree
 from tests.toepen_spiel import names as judge
-from toepen_spiel.abstraction import COMMON_MULTIPLE, bucket_of, sort_actions
+from toepen_spiel.abstraction import COMMON_MULTIPLE, EXACT, bucket_of, sort_actions
+from toepen_spiel.rules import BET, CALL, CHECK, FOLD, RANKS
 
 # hand, history: sizes of 3-3-3 with betting under the thesis's isomorphism, without and with the duty to follow suit
 SIZES = {
@@ -76,6 +79,50 @@ def test_the_judge_counts_the_same(around: str, hand: str, history: str) -> None
     assert len(keys_in(game, base, GameTree.from_game(base))) == len(sets)
 
 
+def position(rules: Rules, hands: tuple, events: tuple) -> np.ndarray:
+    """A position of the judge as a state of the compiled rules."""
+    state, ranks = rules.new_state(), int(rules.root[RANKS])
+    while rules.kernel.current_player(state) == CHANCE:
+        card = divmod(int(state[deck.NEXT_CARD]), ranks)
+        rules.kernel.apply_action(state, 0 if card in hands[0] else 1 if card in hands[1] else 2)
+    said = {"check": CHECK, "bet": BET, "call": CALL, "fold": FOLD}
+    for event in events:
+        action = state[deck.DECK_SIZE] + said[event] if isinstance(event, str) else event[0] * ranks + event[1]
+        rules.kernel.apply_action(state, int(action))
+    return state
+
+
+@pytest.mark.parametrize("setting", [(2, 3, 2), (3, 2, 2)])
+@pytest.mark.parametrize("around", ["nothing", "thesis", "orbit"])
+def test_places_and_stakes(setting: tuple[int, int, int], around: str) -> None:
+    """Keys tell apart what the judge's words tell apart, and a position means the same wherever the key is."""
+    suits, ranks, hand_size = setting
+    base = pyspiel.load_game(f"python_toepen(suits={suits},ranks={ranks},hand_size={hand_size})")
+    inner = str(base) if around == "nothing" else f"python_card_isomorphism(game={base},method={around})"
+    rules = bucketing(inner, "places", "stakes").rules
+    word_of: dict[bytes, tuple] = {}
+    meaning_of: dict[bytes, list] = {}
+    for hands, events, player, options in judge.decisions(*setting, True, True):
+        hand = hands[player] - {event for event in events if not isinstance(event, str)}
+        state = rules.new_state()
+        state[: base.rules.state_size] = position(base.rules, hands, events)
+        key = np.empty(rules.key_words, np.int64)
+        rules.kernel.information_key(state, player, key)
+        count = rules.kernel.legal_actions(state, np.empty(8, np.int64))  # suits that are alike are one choice
+        word = player, count, judge.places(hand, events, player, ranks), judge.stakes(events, player, options)
+        assert word_of.setdefault(key.tobytes(), word) == word
+        if isinstance(options[0], str):
+            continue
+        meaning: list[set] = [set() for _ in range(count)]
+        for suit, rank in options:
+            of_suit = judge.places(frozenset(card for card in hand if card[0] == suit), events, player, ranks)
+            higher = sum(card[0] == suit and card[1] > rank for card in hand)
+            meaning[rules.origin.label(state, suit * ranks + rank)].add((of_suit, higher))
+        assert all(len(one) == 1 for one in meaning)
+        assert meaning_of.setdefault(key.tobytes(), meaning) == meaning
+    assert len(set(word_of.values())) == len(word_of)
+
+
 def test_buckets() -> None:
     """10♣ 9♣ 7♦ and J♠ of the full deck: average 29/4, three suits, three above the mean of 6.5; nothing: zeros."""
     state = pyspiel.load_game("python_toepen").new_initial_state().array
@@ -97,12 +144,12 @@ def test_buckets() -> None:
 def test_order_of_actions(actions: list[int], expected: list[int]) -> None:
     state = pyspiel.load_game("python_toepen").new_initial_state().array
     out = np.array(actions)
-    sort_actions(state, out, len(out))
+    sort_actions(state, EXACT, out, len(out))
     assert out.tolist() == expected
 
 
-@pytest.mark.parametrize("history", ["exact", "ante", "none"])
-@pytest.mark.parametrize("hand", ["exact", "bucket", "none"])
+@pytest.mark.parametrize("history", ["exact", "ante", "none", "stakes"])
+@pytest.mark.parametrize("hand", ["exact", "bucket", "none", "places"])
 def test_tensors_keys_and_strings_tell_the_same_apart(hand: str, history: str) -> None:
     game = bucketing("python_card_isomorphism(game=python_toepen(suits=3,ranks=3,hand_size=2))", hand, history)
     rng = np.random.default_rng(1)
@@ -131,8 +178,11 @@ def test_actions_are_positions() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("python_bucketing(game=python_toepen(),hand=rank)", "hand is 'rank'; allowed: exact, bucket, none"),
-        ("python_bucketing(game=python_toepen(),history=bets)", "history is 'bets'; allowed: exact, ante, none"),
+        ("python_bucketing(game=python_toepen(),hand=rank)", "hand is 'rank'; allowed: exact, bucket, none, places"),
+        (
+            "python_bucketing(game=python_toepen(),history=bets)",
+            "history is 'bets'; allowed: exact, ante, none, stakes",
+        ),
         ("python_bucketing(game=python_kuhn_collab())", "does not say what can be forgotten"),
         ("python_bucketing(game=python_bucketing(game=python_toepen()))", "does not say what can be forgotten"),
         ("python_bucketing(game=leduc_poker())", "game is leduc_poker; allowed: games and transforms of CardSpiel"),

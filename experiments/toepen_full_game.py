@@ -1,0 +1,229 @@
+"""The full game of Toepen (4 suits, 8 ranks, 4 cards), learned by external sampling under different abstractions.
+
+python -m experiments.toepen_full_game
+
+The game is out of reach of exact solvers. Profiles are trained with equal processor time, play each other, and are
+bounded from below by a local best response. What the best of them does before the first card is told hand by hand.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pyspiel
+from absl import app, flags
+
+import cardspiel  # noqa: F401
+from cardtable import deck
+from cardtable.randomness import generators
+from cardtable.rules import CHANCE
+from experiments import tables, toepen_openings
+from experiments.run_directory import RunDirectory, write_csv
+from experiments.toepen_match import Profile, ProfilePolicy, Score, play_match, play_seats, score_of
+from experiments.toepen_training import toepen, under_isomorphism
+from solvers.bounds import local_best_response
+from solvers.hash_table import InformationTable
+from solvers.mccfr import ExternalSamplingSolver
+from solvers.memory import readable_bytes
+from toepen_spiel.rules import BET, CHECK, RANKS, SUITS
+
+FLAGS = flags.FLAGS
+
+SIZE = (4, 8, 4)
+QUICK_SIZE = (2, 3, 2)
+# name: isomorphism, hand, history
+ABSTRACTIONS = {
+    "suit orbits only": ("orbit", "exact", "exact"),
+    "advanced history": ("orbit", "exact", "ante"),
+    "advanced combined": ("orbit", "bucket", "ante"),
+    "simple history": ("orbit", "exact", "none"),
+    "places": ("none", "places", "stakes"),
+}
+UNIFORM = "uniform"
+GIGABYTE = 10**9
+CONFIDENCE = 1.96
+
+
+def abstracted(base: str, isomorphism: str, hand: str, history: str) -> pyspiel.Game:
+    inner = under_isomorphism(base, isomorphism)
+    exact = hand == history == "exact"
+    return pyspiel.load_game(inner if exact else f"python_bucketing(game={inner},hand={hand},history={history})")
+
+
+def train(solver: ExternalSamplingSolver, seconds: float, name: str) -> tuple[float, str]:
+    """Runs for so much processor time, or until the memory is used up: the time, and what ended it."""
+    from rich.progress import Progress
+
+    solver.run(1)  # compiles
+    start = time.process_time()
+    step = 10
+    with Progress() as bar:
+        task = bar.add_task(name, total=seconds)
+        while (used := time.process_time() - start) < seconds:
+            bar.update(task, completed=used)
+            before = time.process_time()
+            try:
+                solver.run(step)
+            except MemoryError:
+                return time.process_time() - start, "memory"
+            if time.process_time() - before < 1.0:
+                step *= 2
+        bar.update(task, completed=seconds)
+    return used, "time"
+
+
+def train_all(base: str, minutes: float, memory: int) -> tuple[dict[str, Profile], list[dict[str, Any]]]:
+    profiles, rows = {}, []
+    for name, parts in ABSTRACTIONS.items():
+        game = abstracted(base, *parts)
+        solver = ExternalSamplingSolver(game, seed=FLAGS.seed, max_memory_bytes=memory // len(ABSTRACTIONS))
+        seconds, ended_by = train(solver, 60 * minutes, name)
+        profiles[name] = Profile(game, solver.table)
+        rows.append(
+            {
+                "profile": name,
+                "iterations": solver.iterations,
+                "information_sets": solver.num_information_sets,
+                "memory": readable_bytes(solver.memory_bytes),
+                "cpu_seconds": seconds,
+                "ended_by": ended_by,
+            }
+        )
+    game = abstracted(base, "orbit", "exact", "exact")
+    profiles[UNIFORM] = Profile(game, InformationTable(game.rules.key_words, game.num_distinct_actions()))
+    return profiles, rows
+
+
+def tournament(profiles: dict[str, Profile], games: int) -> dict[tuple[str, str], Score]:
+    from rich.progress import track
+
+    names = list(profiles)
+    pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
+    scores = {}
+    for one, other in track(pairs, description="matches"):
+        score = play_match(profiles[one], profiles[other], games, seed=FLAGS.seed)
+        scores[one, other], scores[other, one] = score, Score(-score.mean, score.error)
+    return scores
+
+
+def readable_score(score: Score) -> str:
+    return f"{score.mean:+.3f} ± {CONFIDENCE * score.error:.3f}"
+
+
+def best_of(profiles: dict[str, Profile], scores: dict[tuple[str, str], Score]) -> str:
+    """The profile that does best in its worst match."""
+    return max(profiles, key=lambda name: min(scores[name, other].mean for other in profiles if other != name))
+
+
+def bounds(base: str, profiles: dict[str, Profile], deals: int, worlds: int) -> list[dict[str, Any]]:
+    """Local best responses to all profiles: lower bounds of NashConv."""
+    game = pyspiel.load_game(base)
+    rows = []
+    for name, profile in profiles.items():
+        bound = local_best_response(game, ProfilePolicy(profile), deals=deals, worlds=worlds, seed=FLAGS.seed)
+        low, high = bound.confidence_interval
+        rows.append({"profile": name, "lower_bound": bound.value, "from": low, "to": high, "deals": deals})
+    return rows
+
+
+def openings(profile: Profile, games: int) -> tuple[list[dict[str, Any]], Score]:
+    """The first player's hands up to renaming of suits, from games of the profile against itself; and her score."""
+    policy = ProfilePolicy(profile)
+    rules = policy.game.rules
+    suits, ranks = int(rules.root[SUITS]), int(rules.root[RANKS])
+    hands = np.empty(games, np.int64)
+    dealer, player = generators(FLAGS.seed, 2)
+    points = play_seats(profile, profile, games, dealer, player, hands)
+    patterns = np.sort(np.stack([hands >> suit * ranks & (1 << ranks) - 1 for suit in range(suits)], axis=1), axis=1)
+    kinds, which, counts = np.unique(patterns[:, ::-1], axis=0, return_inverse=True, return_counts=True)
+    values = np.bincount(which.reshape(-1), points) / counts
+    sets = [sum(pattern << suit * ranks for suit, pattern in enumerate(kind)) for kind in kinds.tolist()]
+    dealt = np.stack([_dealt(rules, hand) for hand in sets])
+    _, probabilities = policy.probabilities_at(dealt)
+    rows = [
+        {
+            "hand": toepen_openings.hand_name(policy.game, hand),
+            "probability": count / games,
+            "value": value,
+            "bets": float(choices[BET - CHECK]),
+        }
+        for hand, count, value, choices in zip(sets, counts.tolist(), values.tolist(), probabilities, strict=True)
+    ]
+    return rows, score_of(points)
+
+
+def _dealt(rules: Any, hand: int) -> np.ndarray:
+    """A deal in which the first player has this hand."""
+    state = rules.new_state()
+    while rules.kernel.current_player(state) == CHANCE:
+        outcomes = np.empty(rules.max_chance_outcomes, np.int64)
+        count = rules.kernel.chance_outcomes(state, outcomes, np.empty(rules.max_chance_outcomes))
+        held = hand >> int(state[deck.NEXT_CARD]) & 1
+        others = [outcome for outcome in outcomes[:count].tolist() if outcome > 0]
+        rules.kernel.apply_action(state, 0 if held else others[0])
+    return state
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+    quick = FLAGS.quick
+    size = QUICK_SIZE if quick else SIZE
+    minutes, games = (0.02, 2_000) if quick else (FLAGS.minutes, FLAGS.games)
+    deals, worlds = (20, 5) if quick else (FLAGS.deals, FLAGS.worlds)
+    base = toepen(*size, True, True)
+    settings = {"size": size, "minutes": minutes, "games": games, "deals": deals, "worlds": worlds, "seed": FLAGS.seed}
+    run = RunDirectory(FLAGS.out, settings)
+    profiles, training = train_all(base, minutes, int(FLAGS.memory * GIGABYTE))
+    tables.show("Training", training)
+    write_csv(run.path / "training.csv", training)
+    scores = tournament(profiles, games)
+    best = best_of(profiles, scores)
+    matrix = [
+        {"profile": one} | {two: readable_score(scores[one, two]) if one != two else "" for two in profiles}
+        for one in profiles
+    ]
+    tables.show("Points per game against the others", matrix)
+    write_csv(
+        run.path / "scores.csv",
+        [{"profile": one, "opponent": two, **score._asdict()} for (one, two), score in scores.items()],
+    )
+    bounded = bounds(base, profiles, deals, worlds)
+    tables.show("Local best response", bounded)
+    write_csv(run.path / "bounds.csv", bounded)
+    hands, lead = openings(profiles[best], 10 * games)
+    write_csv(run.path / "openings.csv", hands)
+    groups = toepen_openings.by_strength(hands)
+    name = "-".join(map(str, size))
+    run.save_figure(toepen_openings.plot(hands, f"Toepen {name}: betting before the first card"), "openings")
+    run.write_report(
+        f"# Toepen {name} by external sampling\n\n{tables.markdown(training)}\n"
+        f"Points per game of the row's profile against the column's, {games:,} games, each deal in both seats, with "
+        f"95 % confidence.\n\n{tables.markdown(matrix)}\n"
+        f"The profile that does best in its worst match is **{best}**.\n\n"
+        f"Lower bounds of NashConv by local best response ({worlds} worlds), with 95 % confidence.\n\n"
+        f"{tables.markdown(bounded)}\n"
+        f"Against itself, the first player of {best} wins {readable_score(lead)} points a game: what the lead is "
+        "worth. Before the first card, by tenths of the hands from weak to strong (values are estimates from those "
+        f"games):\n\n{tables.markdown(groups)}\n![openings](openings.png)\n"
+    )
+    tables.console.print(f"best profile: {best}; the lead is worth {readable_score(lead)}; report in {run.path}")
+
+
+def define_flags() -> None:
+    flags.DEFINE_string("out", "runs/toepen_full_game", "run directory")
+    flags.DEFINE_float("memory", 8.0, "gigabytes that all profiles together may use", lower_bound=0.01)
+    flags.DEFINE_float("minutes", 4.0, "processor time to train each profile", lower_bound=0.0)
+    flags.DEFINE_integer("games", 200_000, "games of each match", lower_bound=100)
+    flags.DEFINE_integer("deals", 500, "deals of the local best response", lower_bound=2)
+    flags.DEFINE_integer("worlds", 30, "worlds it imagines at each decision", lower_bound=1)
+    flags.DEFINE_integer("seed", 1, "of everything")
+    flags.DEFINE_bool("quick", False, "a small game, a short run that only shows that everything works")
+
+
+if __name__ == "__main__":
+    define_flags()
+    app.run(main)

@@ -1,0 +1,70 @@
+"""What the first player does before the first card, hand by hand: tables and a picture for players."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from toepen_spiel.game import ToepenWording
+from toepen_spiel.rules import HAND
+
+TENTHS = 10
+
+
+def hand_name(game: pyspiel.Game, hand: int) -> str:
+    """A card set in words."""
+    state = game.rules.new_state()
+    state[HAND] = hand
+    return ToepenWording().private(state, 0)
+
+
+def by_strength(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Hands from the weakest to the strongest in ten groups of equal probability: mean value and betting."""
+    ordered = sorted(rows, key=lambda row: row["value"])
+    probability = np.array([row["probability"] for row in ordered])
+    middle = (np.cumsum(probability) - probability / 2) / probability.sum()
+    group = np.minimum((TENTHS * middle).astype(int), TENTHS - 1)
+    found = []
+    for number in np.unique(group).tolist():
+        own = [row for row, where in zip(ordered, group, strict=True) if where == number]
+        weights = [row["probability"] for row in own]
+        found.append(
+            {
+                "tenth": number + 1,
+                "value": float(np.average([row["value"] for row in own], weights=weights)),
+                "bets": float(np.average([row["bets"] for row in own], weights=weights)),
+                "weakest": own[0]["hand"],
+                "strongest": own[-1]["hand"],
+            }
+        )
+    return found
+
+
+def plot(rows: list[dict[str, Any]], title: str) -> Any:
+    """How often each hand bets, by its value; the area of a point is the hand's probability."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.5, 4.5))
+    value, bets, probability = (np.array([row[name] for row in rows]) for name in ("value", "bets", "probability"))
+    axes.scatter(value, bets, s=np.clip(12_000 * probability, 2, 150), color="#1f77b4", alpha=0.35, linewidth=0)
+    groups = by_strength(rows)
+    axes.plot(
+        [row["value"] for row in groups],
+        [row["bets"] for row in groups],
+        "o-",
+        color="#222222",
+        ms=4,
+        label="mean of each tenth of the hands",
+    )
+    axes.set_xlabel("value of the hand to the first player, points")
+    axes.set_ylabel("probability of a bet before the first card")
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_title(title, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+    return figure

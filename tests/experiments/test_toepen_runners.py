@@ -1,0 +1,232 @@
+"""The Toepen studies: quick runs from the command line, bad flags, and what their parts compute."""
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.policy import Policy
+
+import cardspiel  # noqa: F401
+from experiments.toepen_counts import THESIS, hand_configurations, upper_bound
+from experiments.toepen_match import Profile, ProfilePolicy, play_match
+from experiments.toepen_training import Judge, Lift, Sampler, Training, normalised, toepen, under_isomorphism
+from solvers.best_response import evaluate, probabilities_of
+from solvers.bounds import local_best_response
+from solvers.hash_table import InformationTable
+from solvers.mccfr import ExternalSamplingSolver
+from solvers.sequence_form import SequenceForm
+from transforms.lifting import lift
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(module: str, *flags: str, cwd: Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", f"experiments.{module}", *flags]
+    return subprocess.run(command, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.open()))
+
+
+@pytest.mark.slow
+def test_counts(tmp_path: Path) -> None:
+    result = run("toepen_counts", "--quick", "--out=run", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = rows_of(tmp_path / "run" / "counts.csv")
+    assert len(rows) == 13
+    orbits = {(row["setting"], row["betting"], row["follow_suit"]): int(row["orbits"]) for row in rows}
+    assert orbits["3-3-2", "True", "False"] == 3807
+    losses = {row["setting"]: row for row in rows_of(tmp_path / "run" / "losses.csv")}
+    assert max(float(row["orbits"]) for row in losses.values()) < 1e-9
+    assert float(losses["3-3-2"]["thesis_isomorphism"]) > 0.002
+    assert "13 of 13" in (tmp_path / "run" / "report.md").read_text()
+    assert (tmp_path / "run" / "counts.png").stat().st_size > 10_000
+
+
+def test_mccfr(tmp_path: Path) -> None:
+    result = run("toepen_mccfr", "--quick", "--workers=1", "--out=run", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = rows_of(tmp_path / "run" / "summary.csv")
+    assert len(rows) == 6
+    assert all(0 < float(row["nash_conv"]) < 0.5 * float(row["first_nash_conv"]) for row in rows)
+    assert "Claims of the thesis" in (tmp_path / "run" / "report.md").read_text()
+    assert (tmp_path / "run" / "betting.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_abstraction_as_the_thesis_did_it(tmp_path: Path) -> None:
+    flags = ("--quick", "--workers=1", "--algorithm=thesis", "--isomorphism=thesis", "--nofollow_suit", "--out=run")
+    result = run("toepen_abstraction", *flags, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = {row["rule"]: row for row in rows_of(tmp_path / "run" / "summary.csv")}
+    assert len(rows) == 8  # seven of the thesis, and one of ours
+    assert int(rows["none"]["information_sets"]) == 954  # 3-2-2 without the duty, after the thesis's isomorphism
+    assert float(rows["naive"]["nash_conv"]) > float(rows["none"]["nash_conv"]) > 0
+
+
+@pytest.mark.slow
+def test_frontier(tmp_path: Path) -> None:
+    result = run("toepen_frontier", "--quick", "--out=run", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    solved = {row["size"]: float(row["value"]) for row in rows_of(tmp_path / "run" / "frontier.csv")}
+    assert solved["2-3-2"] == pytest.approx(0.478252503022, abs=0.01)
+
+
+@pytest.mark.slow
+def test_full_game(tmp_path: Path) -> None:
+    result = run("toepen_full_game", "--quick", "--out=run", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = rows_of(tmp_path / "run" / "scores.csv")
+    scores = {(row["profile"], row["opponent"]): float(row["mean"]) for row in rows}
+    assert len(scores) == 30
+    assert scores["suit orbits only", "uniform"] > 0
+    hands = rows_of(tmp_path / "run" / "openings.csv")
+    assert sum(float(row["probability"]) for row in hands) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("module", "flag", "complaint"),
+    [
+        ("toepen_mccfr", "--isomorphism=suits", "isomorphism"),
+        ("toepen_abstraction", "--seeds=0", "seeds"),
+        ("toepen_frontier", "--sizes=4-8", "allowed: suits-ranks-hand size"),
+        ("toepen_frontier", "--sizes=4-2-5", "hand_size"),
+        ("toepen_counts", "more", "unexpected arguments"),
+    ],
+)
+def test_bad_flags(tmp_path: Path, module: str, flag: str, complaint: str) -> None:
+    result = run(module, flag, cwd=tmp_path)
+    assert result.returncode != 0
+    assert complaint in result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_formulas_of_the_thesis() -> None:
+    for setting, (hands, bound, _, _) in THESIS.items():
+        assert hand_configurations(*setting[:3]) == hands
+        assert upper_bound(*setting) == bound
+
+
+SETTING = (2, 3, 2, True, True)
+
+
+@pytest.fixture(scope="module")
+def prepared() -> tuple[Sampler, Judge, Lift]:
+    game = pyspiel.load_game(under_isomorphism(toepen(*SETTING), "orbit"))
+    sampler = Sampler(game)
+    form = SequenceForm.from_game(pyspiel.load_game(toepen(*SETTING)))
+    return sampler, Judge(form), Lift(game, sampler.tree, form)
+
+
+def test_training_converges_and_the_thesis_version_does_not(prepared: tuple[Sampler, Judge, Lift]) -> None:
+    sampler, judge, lifted = prepared
+    exact = {}
+    for thesis in (False, True):
+        training = Training(sampler, 1, thesis)
+        training.run(20_000)
+        exact[thesis] = judge.evaluate(lifted(training.average()))
+    assert exact[False].nash_conv < 0.12
+    assert exact[False].values[0] == pytest.approx(0.478252503022, abs=0.05)
+    assert exact[True].nash_conv > 4 * exact[False].nash_conv
+
+
+def test_training_agrees_with_the_library(prepared: tuple[Sampler, Judge, Lift]) -> None:
+    """Another implementation of the same algorithm comes equally far."""
+    sampler, judge, lifted = prepared
+    solver = ExternalSamplingSolver(pyspiel.load_game(under_isomorphism(toepen(*SETTING), "orbit")), seed=2)
+    solver.run(5000)
+    game = solver.game
+    theirs = evaluate(SequenceForm.from_game(game), solver.average_policy()).nash_conv
+    ours = []
+    for seed in range(4):
+        training = Training(sampler, seed)
+        training.run(5000)
+        ours.append(judge.evaluate(lifted(training.average())).nash_conv)
+    assert 0.6 * np.mean(ours) < theirs < 1.6 * np.mean(ours)
+
+
+def test_the_measure_of_the_thesis_is_a_lower_bound(prepared: tuple[Sampler, Judge, Lift]) -> None:
+    sampler, judge, lifted = prepared
+    training = Training(sampler, 3)
+    training.run(300)
+    average = training.average()
+    exact = judge.evaluate(lifted(average))
+    best = exact.best_response_values.copy()
+    for player in (0, 1):
+        value = judge.evaluate(lifted(training.approximate_response(player, average, 20_000))).values[player]
+        assert exact.values[player] < value <= best[player] + 1e-9
+
+
+def test_score_is_balanced(prepared: tuple[Sampler, Judge, Lift]) -> None:
+    sampler, judge, lifted = prepared
+    training = Training(sampler, 4)
+    training.run(2000)
+    trained = lifted(training.average())
+    uniform = lifted(normalised(sampler.tree.action_offset, np.zeros(len(sampler.tree.actions))))
+    assert judge.score(trained, trained) == pytest.approx(0, abs=1e-12)
+    assert judge.score(trained, uniform) == pytest.approx(-judge.score(uniform, trained))
+    assert judge.score(trained, uniform) > 0.1
+
+
+def test_matches_agree_with_exact_scores() -> None:
+    """Sampled games between a profile and uniform play, against the exact score; and the two kinds of policy agree."""
+    base = toepen(2, 3, 2, True, True)
+    game = pyspiel.load_game(f"python_bucketing(game={under_isomorphism(base, 'orbit')},hand=bucket,history=ante)")
+    solver = ExternalSamplingSolver(game, seed=5)
+    solver.run(2000)
+    profile = Profile(game, solver.table)
+    nobody = Profile(game, InformationTable(game.rules.key_words, game.num_distinct_actions()))
+    form = SequenceForm.from_game(pyspiel.load_game(base))
+    quick = probabilities_of(form, ProfilePolicy(profile))
+    np.testing.assert_allclose(
+        quick, probabilities_of(form, lift(solver.average_policy(), game, form.game)), atol=1e-12
+    )
+    judge = Judge(form)
+    exact = judge.score(quick, probabilities_of(form, ProfilePolicy(nobody)))
+    score = play_match(profile, nobody, 40_000, seed=6)
+    assert abs(score.mean - exact) < 5 * score.error
+    assert score.error < 0.02
+
+
+class Plain(Policy):
+    """A profile's policy without the quick way to ask it."""
+
+    def __init__(self, policy: ProfilePolicy) -> None:
+        super().__init__(policy.game, [0, 1])
+        self._policy = policy
+
+    def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+        return self._policy.action_probabilities(state)
+
+
+@pytest.mark.slow
+def test_local_best_response_asks_profiles_in_either_way() -> None:
+    game = pyspiel.load_game("python_bucketing(game=python_toepen(suits=2,ranks=3,hand_size=2),hand=places)")
+    solver = ExternalSamplingSolver(game, seed=8)
+    solver.run(200)
+    policy = ProfilePolicy(Profile(game, solver.table))
+    quick, slow = (local_best_response(policy.game, one, deals=20, worlds=4, seed=9) for one in (policy, Plain(policy)))
+    assert quick == slow
+
+
+def test_profiles_are_of_transforms() -> None:
+    base = pyspiel.load_game(toepen(2, 2, 2, True, True))
+    nobody = Profile(base, InformationTable(base.rules.key_words, base.num_distinct_actions()))
+    with pytest.raises(ValueError, match="allowed: transforms"):
+        ProfilePolicy(nobody)
+    with pytest.raises(ValueError, match="where='rules' has a table"):
+        _ = ExternalSamplingSolver(base, where="tree").table
+    orbits, others = (
+        pyspiel.load_game(under_isomorphism(toepen(*size, True, True), "orbit")) for size in [(2, 2, 2), (2, 3, 2)]
+    )
+    tables = [
+        Profile(game, InformationTable(game.rules.key_words, game.num_distinct_actions())) for game in (orbits, others)
+    ]
+    with pytest.raises(ValueError, match="allowed for"):
+        play_match(*tables, games=100, seed=1)
