@@ -77,9 +77,9 @@ def train(solver: ExternalSamplingSolver, seconds: float, name: str) -> tuple[fl
 
 def train_all(base: str, minutes: float, memory: int) -> tuple[dict[str, Profile], list[dict[str, Any]]]:
     profiles, rows = {}, []
-    for name, parts in ABSTRACTIONS.items():
-        game = abstracted(base, *parts)
-        solver = ExternalSamplingSolver(game, seed=FLAGS.seed, max_memory_bytes=memory // len(ABSTRACTIONS))
+    for name in FLAGS.profiles:
+        game = abstracted(base, *ABSTRACTIONS[name])
+        solver = ExternalSamplingSolver(game, seed=FLAGS.seed, max_memory_bytes=memory // len(FLAGS.profiles))
         seconds, ended_by = train(solver, 60 * minutes, name)
         profiles[name] = Profile(game, solver.table)
         rows.append(
@@ -170,12 +170,23 @@ def _dealt(rules: Any, hand: int) -> np.ndarray:
 def main(argv: list[str]) -> None:
     if len(argv) > 1:
         sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+    unknown = [name for name in FLAGS.profiles if name not in ABSTRACTIONS]
+    if unknown or not FLAGS.profiles:
+        sys.exit(f"--profiles has {', '.join(unknown) or 'nothing'}; allowed: {', '.join(ABSTRACTIONS)}")
     quick = FLAGS.quick
     size = QUICK_SIZE if quick else SIZE
     minutes, games = (0.02, 2_000) if quick else (FLAGS.minutes, FLAGS.games)
     deals, worlds = (20, 5) if quick else (FLAGS.deals, FLAGS.worlds)
     base = toepen(*size, True, True)
-    settings = {"size": size, "minutes": minutes, "games": games, "deals": deals, "worlds": worlds, "seed": FLAGS.seed}
+    settings = {
+        "size": size,
+        "profiles": FLAGS.profiles,
+        "minutes": minutes,
+        "games": games,
+        "deals": deals,
+        "worlds": worlds,
+        "seed": FLAGS.seed,
+    }
     run = RunDirectory(FLAGS.out, settings)
     profiles, training = train_all(base, minutes, int(FLAGS.memory * GIGABYTE))
     tables.show("Training", training)
@@ -215,6 +226,7 @@ def main(argv: list[str]) -> None:
 
 def define_flags() -> None:
     flags.DEFINE_string("out", "runs/toepen_full_game", "run directory")
+    flags.DEFINE_list("profiles", list(ABSTRACTIONS), "abstractions to train")
     flags.DEFINE_float("memory", 8.0, "gigabytes that all profiles together may use", lower_bound=0.01)
     flags.DEFINE_float("minutes", 4.0, "processor time to train each profile", lower_bound=0.0)
     flags.DEFINE_integer("games", 200_000, "games of each match", lower_bound=100)

@@ -17,8 +17,8 @@ import pyspiel
 
 import cardspiel  # noqa: F401 registers our games
 from experiments import tables
-from experiments.contestants import HAS_LITEEFG, contestant
 from experiments.run_directory import RunDirectory, write_atomically, write_csv
+from experiments.suites.timed_solvers import HAS_LITEEFG, timed_solver
 from solvers.cfr import CFRSolver
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sequence_form import SequenceForm
@@ -87,7 +87,7 @@ def run(out: str, quick: bool = False) -> list[dict[str, Any]]:
         times = compare(ours.run, repeat(theirs.evaluate_and_update_policy), quick)
         rows.append(row(f"{name}: a CFR+ iteration", "OpenSpiel C++", *times, bar))
         if HAS_LITEEFG:
-            times = compare(ours.run, contestant("liteefg_cfr_plus", game, form).run, quick)
+            times = compare(ours.run, timed_solver("liteefg_cfr_plus", game, form).run, quick)
             rows.append(row(f"{name}: a CFR+ iteration", "LiteEFG", *times, 40))
         if name == "liars_dice":
             policy = ours.average_policy().to_pyspiel()

@@ -97,6 +97,7 @@ def test_full_game(tmp_path: Path) -> None:
         ("toepen_abstraction", "--seeds=0", "seeds"),
         ("toepen_frontier", "--sizes=4-8", "allowed: suits-ranks-hand size"),
         ("toepen_frontier", "--sizes=4-2-5", "hand_size"),
+        ("toepen_full_game", "--profiles=place", "allowed: suit orbits only"),
         ("toepen_counts", "more", "unexpected arguments"),
     ],
 )

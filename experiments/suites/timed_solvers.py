@@ -1,4 +1,4 @@
-"""Solvers as contestants of the benchmarks: ours, OpenSpiel's in Python and C++, and LiteEFG where it is installed."""
+"""Solvers with a clock, for the benchmarks: ours, OpenSpiel's in Python and C++, LiteEFG where it is installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from solvers.sequence_form import SequenceForm
 HAS_LITEEFG = importlib.util.find_spec("LiteEFG") is not None
 
 
-class Contestant:
+class TimedSolver:
     """A solver at work on a game, with a clock that only runs while it solves."""
 
     def __init__(self, name: str, run: Callable[[int], None], nash_conv: Callable[[], float]) -> None:
@@ -36,16 +36,16 @@ class Contestant:
         return took
 
 
-def contestant(name: str, game: pyspiel.Game, form: SequenceForm, seed: int = 1) -> Contestant:
+def timed_solver(name: str, game: pyspiel.Game, form: SequenceForm, seed: int = 1) -> TimedSolver:
     """`name` is a solver of the catalogue or liteefg_cfr_plus."""
     if name == "liteefg_cfr_plus":
         return _liteefg(game)
     solver = SOLVERS[name](game, seed)
     own = getattr(solver, "nash_conv", None)  # ours evaluate their averages on the arrays they hold
-    return Contestant(name, solver.run, own or (lambda: evaluate(form, solver.average_policy()).nash_conv))
+    return TimedSolver(name, solver.run, own or (lambda: evaluate(form, solver.average_policy()).nash_conv))
 
 
-def _liteefg(game: pyspiel.Game) -> Contestant:
+def _liteefg(game: pyspiel.Game) -> TimedSolver:
     import LiteEFG
     from LiteEFG.baselines import CFRplus
 
@@ -59,7 +59,7 @@ def _liteefg(game: pyspiel.Game) -> Contestant:
             graph.update_graph(environment)
             environment.update_strategy(graph.current_strategy())
 
-    return Contestant(
+    return TimedSolver(
         "liteefg_cfr_plus",
         run,
         lambda: sum(environment.exploitability(graph.current_strategy(), "linear-avg-iterate")),
