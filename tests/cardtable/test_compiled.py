@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import cardspiel
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -122,17 +124,16 @@ def test_other_packages_keep_their_cache(tmp_path: Path) -> None:
 
 START_EVERYTHING = """
     import importlib, pkgutil
-    import cardspiel, pyspiel, cardtable
+    import pyspiel
     from cardtable.compiled import ENTRY_POINTS
     from cardtable.batch import Batch, play_out
-    import solvers
-    for package in (cardtable, solvers):
+    for package in map(importlib.import_module, {packages}):
         for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
             if not module.ispkg:
                 importlib.import_module(module.name)
     for entry_point in ENTRY_POINTS:
         entry_point.compile()
-    for name in cardspiel.GAMES:
+    for name in {games}:
         game = pyspiel.load_game(name)
         play_out(game.rules, 100, seed=1)
         batch = Batch(game.rules, 10, seed=1)
@@ -142,10 +143,21 @@ START_EVERYTHING = """
 """
 
 
-def test_every_entry_point_starts_twice_on_one_cache(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("packages", "games"),
+    [
+        (("cardtable", "kuhn_collab"), ("python_kuhn_collab",)),
+        pytest.param(("cardtable", "cardspiel", "solvers"), cardspiel.GAMES, marks=pytest.mark.slow),
+    ],
+    ids=["one game", "everything"],
+)
+def test_every_entry_point_starts_twice_on_one_cache(
+    tmp_path: Path, packages: tuple[str, ...], games: tuple[str, ...]
+) -> None:
     """The second process loads machine code from disk; some numba functions crash only there (its issue 6061)."""
-    assert run(START_EVERYTHING, tmp_path) == "True"
-    assert run(START_EVERYTHING, tmp_path) == "True"
+    code = START_EVERYTHING.replace("{packages}", repr(packages)).replace("{games}", repr(games))
+    assert run(code, tmp_path) == "True"
+    assert run(code, tmp_path) == "True"
 
 
 def test_plain_python_gives_the_same_games(tmp_path: Path) -> None:

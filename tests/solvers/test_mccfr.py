@@ -113,7 +113,7 @@ def give_random_regrets(solver) -> None:
         start += row_length(table.key_words, count)
 
 
-@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("player", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["external", "outcome"])
 @pytest.mark.parametrize(("name", "where"), [("kuhn_poker", "tree"), (TOEPEN_222, "rules"), (TOEPEN_222, "tree")])
 def test_estimates_are_unbiased(load, name: str, where: str, kind: str, player: int) -> None:
