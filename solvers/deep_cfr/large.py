@@ -1,0 +1,357 @@
+"""Deep CFR for games of ours that are too large to enumerate, with partners and fixed opponents.
+
+As in `trainer`, with level-by-level traversals (`levels`), reservoirs of rows and minibatches. The seats that learn
+take turns as the traverser; a traverser is always one seat, its partner is sampled like everybody else. Networks
+belong to seats or teams, or are shared by all. Heuristic players may hold some seats for good; then this learns to
+play against them, which is a best response and no equilibrium. For two teams of two players Deep CFR has no
+convergence guarantee at all.
+
+The Single Deep CFR average keeps `snapshots` networks. Each place of that list holds the network of iteration t with
+probability proportional to t: at iteration t it is replaced with probability t / (1 + 2 + ... + t).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pyspiel
+import torch
+
+from cardtable.randomness import uniform
+from cardtable.rules import Rules
+from solvers.deep_cfr.levels import Collected, LevelTraverser, chunk_generator
+from solvers.deep_cfr.networks import Learner, regression_gradient, strategy_gradient
+from solvers.deep_cfr.reservoir import Reservoir, Rows
+from solvers.deep_cfr.sampling import traversal_number
+from solvers.deep_cfr.settings import Settings, find_device
+from solvers.deep_cfr.trainer import networks_of_seats, strategy_seed
+
+CHUNK_NODES = 250_000  # rows of a chunk are kept until it is finished
+FEWEST_CHUNKS = 2  # so that a second thread has something to do
+PROBE = 4  # traversals of a seat's first chunk
+
+# What suits large games: rows instead of sums, minibatches, and few traversals. One-sided losses need exact means.
+LARGE_DEFAULTS: dict[str, Any] = {
+    "traversal": "corrected",
+    "traversals": 256,
+    "tries": 2,
+    "hidden": (64, 64),
+    "loss": "squared",
+    "steps": 100,
+    "batch": 1024,
+    "learning_rate": 1e-3,
+    "memory_rows": 500_000,
+    "strategy_hidden": (64, 64),
+    "strategy_steps": 500,
+    "strategy_batch": 1024,
+    "strategy_learning_rate": 1e-3,
+    "strategy_memory_rows": 500_000,
+    "networks": "shared",
+}
+
+
+def large_settings(**changes: Any) -> Settings:
+    return Settings(**{**LARGE_DEFAULTS, **changes})
+
+
+class Snapshots:
+    """Networks of past iterations, each place of the list drawn with probability proportional to the weight t."""
+
+    def __init__(self, places: int, size: int, random_numbers: np.ndarray) -> None:
+        self.weights = np.zeros((places, size), np.float32)
+        self.iteration = np.zeros(places, np.int64)
+        self._total = 0.0
+        self._generator = random_numbers
+
+    def offer(self, weights: np.ndarray, iteration: int, weight: float) -> None:
+        self._total += weight
+        for place in range(len(self.iteration)):
+            if uniform(self._generator) * self._total < weight:
+                self.weights[place] = weights
+                self.iteration[place] = iteration
+
+    def state(self, name: str) -> dict[str, Any]:
+        distinct, which = np.unique(self.iteration, return_inverse=True)
+        first = [int(np.flatnonzero(self.iteration == iteration)[0]) for iteration in distinct]
+        return {
+            f"{name}.networks": self.weights[first],
+            f"{name}.which": which.astype(np.int64),
+            f"{name}.iteration": self.iteration.copy(),
+            f"{name}.total": self._total,
+            f"{name}.generator": self._generator.copy(),
+        }
+
+    def set_state(self, name: str, state: dict[str, Any]) -> None:
+        networks = state[f"{name}.networks"]
+        if networks.shape[1] != self.weights.shape[1] or len(state[f"{name}.iteration"]) != len(self.iteration):
+            raise ValueError(f"the checkpoint's {name} has another number of networks or weights")
+        self.weights[:] = networks[state[f"{name}.which"]]
+        self.iteration[:] = state[f"{name}.iteration"]
+        self._total = float(state[f"{name}.total"])
+        self._generator[:] = state[f"{name}.generator"]
+
+
+class LargeDeepCFR:
+    """Deep CFR on the rules kernel of a game of ours; see `TabulatedDeepCFR` for the common part of the interface.
+
+    `opponents` has one entry per seat: None for a seat that learns, or a compiled player.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game,
+        settings: Settings | None = None,
+        seed: int = 0,
+        opponents: Sequence[Callable | None] | None = None,
+    ) -> None:
+        rules = getattr(game, "rules", None)
+        if not isinstance(rules, Rules):
+            raise ValueError(
+                f"{game} has no compiled rules; use TabulatedDeepCFR, which takes any game it can enumerate"
+            )
+        self.game = game
+        self.rules = rules
+        self.settings = chosen = settings or large_settings()
+        for name in ("memory_rows", "strategy_memory_rows", "batch", "strategy_batch"):
+            if not getattr(chosen, name):
+                raise ValueError(f"{name} is {getattr(chosen, name)}; allowed: 1 or more for games not enumerated")
+        if chosen.loss != "squared":
+            raise ValueError(f"loss is {chosen.loss!r}; allowed: 'squared', as rows are samples and not means")
+        self.device = find_device(chosen.device)
+        self.seed = seed
+        self.iterations = 0
+        self.nodes = 0
+        self.decisions = 0
+        self.loss = float("nan")  # mean advantage loss of the last iteration, in units of the targets' mean square
+        self.values = np.full(rules.num_players, np.nan)  # what the last iteration's traversals were worth to each seat
+        self.network_of_seat = networks_of_seats(chosen.networks, rules.num_players, rules.teams)
+        self.opponents = list(opponents) if opponents is not None else [None] * rules.num_players
+        if len(self.opponents) == rules.num_players and all(seat is not None for seat in self.opponents):
+            raise ValueError("opponents hold every seat; allowed: at least one None, a seat that learns")
+        self._torch_generator = torch.Generator().manual_seed(seed)
+        count = max(self.network_of_seat) + 1
+        self.learners = [self._learner(chosen.hidden, chosen.learning_rate) for _ in range(count)]
+        self.traverser = LevelTraverser(
+            rules,
+            self.learners,
+            self.network_of_seat,
+            self.opponents,
+            traversal_number(chosen.traversal),
+            chosen.tries,
+            chosen.epsilon,
+            chosen.node_budget,
+            chosen.width,
+        )
+        self.learning_seats = [seat for seat in range(rules.num_players) if not self.traverser.is_fixed[seat]]
+        self.used_networks = sorted({self.network_of_seat[seat] for seat in self.learning_seats})
+        self._regrets = [self._reservoir(chosen.memory_rows, 1, number) for number in range(count)]
+        self.strategy_learners: list[Learner] = []
+        self._strategies: list[Reservoir] = []
+        if chosen.strategy_network:
+            rate = chosen.strategy_learning_rate
+            self.strategy_learners = [self._learner(chosen.strategy_hidden, rate) for _ in range(count)]
+            self._strategies = [self._reservoir(chosen.strategy_memory_rows, 2, number) for number in range(count)]
+        self.snapshots = [
+            Snapshots(chosen.snapshots, self.learners[0].size, chunk_generator(seed, 3, number))
+            for number in range(count)
+        ]
+        self.seconds = self.traverser.seconds  # CPU seconds by part, of this process
+        self.seconds |= {"reservoirs": 0.0, "training": 0.0}
+        self._scales = np.zeros(count)
+        self._nodes_per_traversal = np.zeros(rules.num_players)
+
+    def _learner(self, hidden: Sequence[int], rate: float) -> Learner:
+        chosen = self.settings
+        return Learner(
+            self.rules.information_size,
+            hidden,
+            self.rules.num_distinct_actions,
+            rate,
+            self._torch_generator,
+            self.device,
+            chosen.skip,
+            chosen.normalise,
+            chosen.mixed_precision,
+        )
+
+    def _reservoir(self, rows: int | None, purpose: int, number: int) -> Reservoir:
+        stream = chunk_generator(self.seed, purpose, number)
+        rules = self.rules
+        return Reservoir(rows or 1, rules.information_size, rules.num_distinct_actions, self.traverser.binary, stream)
+
+    # ------------------------------------------------------------------------------------------ training
+
+    def run(self, iterations: int) -> None:
+        for _ in range(iterations):
+            self.iteration()
+
+    def iteration(self) -> None:
+        """Every learning seat traverses once; every network is trained once."""
+        self.iterations += 1
+        weight = self.settings.weight(self.iterations)
+        losses = []
+        for number in self.used_networks:
+            for seat in self.learning_seats:
+                if self.network_of_seat[seat] == number:
+                    self._traverse(seat, weight)
+            clock = time.process_time()
+            losses.append(self._train(number))
+            self.seconds["training"] += time.process_time() - clock
+            self.snapshots[number].offer(self.learners[number].weights(), self.iterations, weight)
+        self.loss = float(np.mean(losses))
+
+    def _traverse(self, seat: int, weight: float) -> None:
+        """Traverses in chunks, on several threads; what they found is filed in order, so threads change nothing."""
+        found: list[Collected] = []
+        left = self.settings.traversals
+        if self._nodes_per_traversal[seat] == 0.0:  # a few, to know how many nodes to expect
+            left -= min(PROBE, left)
+            found += self._traverse_chunks(seat, [self.settings.traversals - left], 0)
+            self._nodes_per_traversal[seat] = found[0].nodes / (self.settings.traversals - left)
+        found += self._traverse_chunks(seat, self._chunks(seat, left), len(found))
+        self._choose_scale(self.network_of_seat[seat], [rows for part in found for _, rows in part.regrets])
+        value = nodes = 0.0
+        clock = time.process_time()
+        for collected in found:
+            value += collected.value
+            nodes += collected.nodes
+            self.decisions += collected.decisions
+            for number, rows in collected.regrets:
+                self._regrets[number].add(rows, weight, self._scales[number] or 1.0)
+            if self._strategies:
+                for number, rows in collected.strategies:
+                    self._strategies[number].add(rows, weight)
+        self.seconds["reservoirs"] += time.process_time() - clock
+        self.nodes += int(nodes)
+        self.values[seat] = value / self.settings.traversals
+        self._nodes_per_traversal[seat] = max(self._nodes_per_traversal[seat], nodes / self.settings.traversals)
+
+    def _traverse_chunks(self, seat: int, sizes: Sequence[int], first: int) -> list[Collected]:
+        """Chunks of these sizes, numbered from `first`."""
+
+        def work(index: int) -> Collected:
+            random_numbers = chunk_generator(self.seed, 4, self.iterations, seat, first + index)
+            return self.traverser.traverse(seat, sizes[index], random_numbers)
+
+        if self.settings.threads == 1 or len(sizes) == 1:
+            return list(map(work, range(len(sizes))))
+        return list(self._pool().map(work, range(len(sizes))))
+
+    def _pool(self) -> ThreadPoolExecutor:
+        if not hasattr(self, "_threads"):
+            self._threads = ThreadPoolExecutor(self.settings.threads)
+        return self._threads
+
+    def _chunks(self, seat: int, traversals: int) -> list[int]:
+        """Traversals in each chunk: as many as should visit CHUNK_NODES; the same for any number of threads."""
+        size = int(min(CHUNK_NODES, self.settings.node_budget / 4) / self._nodes_per_traversal[seat])
+        size = max(1, min(size, -(-traversals // FEWEST_CHUNKS)))
+        whole, rest = divmod(traversals, size)
+        return [size] * whole + ([rest] if rest else [])
+
+    def _choose_scale(self, number: int, found: Sequence[Rows]) -> None:
+        """Regrets are kept in units of the root mean square of the first ones; regret matching does not notice."""
+        if self._scales[number] == 0.0:
+            squares = sum(float(np.nansum(np.square(rows.targets, dtype=np.float64))) for rows in found)
+            count = sum(int(np.count_nonzero(~np.isnan(rows.targets))) for rows in found)
+            self._scales[number] = np.sqrt(squares / count) if squares > 0.0 else 0.0
+
+    def _train(self, number: int) -> float:
+        """Minibatch training of an advantage network; returns the mean loss per legal action."""
+        chosen, learner, memory = self.settings, self.learners[number], self._regrets[number]
+        if len(memory) == 0:
+            return float("nan")
+        if not chosen.warm_start:
+            learner.restart()
+        total = torch.zeros((), device=self.device)
+        for features, targets in memory.batches(chosen.batch, chosen.steps):
+            there = learner.to_device(np.concatenate([features, targets], axis=1))  # one copy
+            inputs, aims = there[:, : self.rules.information_size], there[:, self.rules.information_size :]
+            legal = ~aims.isnan()
+            weights = legal / legal.sum()
+            gradient = regression_gradient(aims.nan_to_num(0.0), weights, one_sided=False)
+
+            def watched(outputs: torch.Tensor, gradient: Any = gradient, weights: Any = weights) -> torch.Tensor:
+                found = gradient(outputs)
+                total.add_((found * found / weights.clamp_min(1e-12)).sum() / 4.0)
+                return found
+
+            learner.fit(inputs, watched)
+        return float(total) / chosen.steps
+
+    def train_strategy_networks(self) -> None:
+        """Fits new strategy networks to the strategies met so far, with a falling learning rate.
+
+        What comes out depends only on the memory, the seed and the iteration; the rest of the training is not affected.
+        """
+        chosen = self.settings
+        weights_from = torch.Generator().manual_seed(strategy_seed(self.seed, self.iterations))
+        rows_from = chunk_generator(self.seed, 5, self.iterations)
+        if not self.strategy_learners:
+            raise ValueError("strategy_network is False in the settings, so there is none to train")
+        for number in self.used_networks:
+            learner, memory = self.strategy_learners[number], self._strategies[number]
+            learner.restart(weights_from)
+            if len(memory) == 0:
+                continue
+            batches = memory.batches(chosen.strategy_batch, chosen.strategy_steps, rows_from)
+            for step, (features, targets) in enumerate(batches):
+                there = learner.to_device(np.concatenate([features, targets], axis=1))
+                inputs, aims = there[:, : self.rules.information_size], there[:, self.rules.information_size :]
+                weights = torch.full((len(there),), 1.0 / len(there), device=self.device)
+                gradient = strategy_gradient(aims.nan_to_num(0.0), ~aims.isnan(), weights)
+                learner.fit(inputs, gradient, chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_steps))
+
+    # ------------------------------------------------------------------------------------------ checkpoints
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint must agree with."""
+        names = [None if seat is None else seat.__name__ for seat in self.opponents]
+        return {
+            "solver": "large deep cfr",
+            "game": str(self.game),
+            "network": self.learners[0].shape,
+            "networks": len(self.learners),
+            "opponents": names,
+            "seed": self.seed,
+        }
+
+    def _parts(self) -> list[tuple[str, Any]]:
+        named: list[tuple[str, Sequence[Any]]] = [
+            ("advantage", self.learners),
+            ("regrets", self._regrets),
+            ("snapshots", self.snapshots),
+        ]
+        named += [("strategy_network", self.strategy_learners), ("strategies", self._strategies)]
+        return [(f"{name}.{i}", part) for name, parts in named for i, part in enumerate(parts)]
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything a run needs to go on: numpy arrays and plain values."""
+        state: dict[str, Any] = {
+            "identity": self.identity(),
+            "iterations": self.iterations,
+            "nodes": self.nodes,
+            "decisions": self.decisions,
+            "scales": self._scales.copy(),
+            "nodes_per_traversal": self._nodes_per_traversal.copy(),
+            "torch_generator": self._torch_generator.get_state().numpy().copy(),
+        }
+        for name, part in self._parts():
+            state |= part.state(name)
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes on from `get_state()` of a trainer of the same game, seed and shape; ValueError otherwise."""
+        if state.get("identity") != self.identity():
+            raise ValueError(f"the checkpoint is of {state.get('identity')}, this trainer is of {self.identity()}")
+        for name, part in self._parts():
+            part.set_state(name, state)
+        self.iterations, self.nodes = int(state["iterations"]), int(state["nodes"])
+        self.decisions = int(state["decisions"])
+        self._scales[:] = state["scales"]
+        self._nodes_per_traversal[:] = state["nodes_per_traversal"]
+        self._torch_generator.set_state(torch.from_numpy(np.asarray(state["torch_generator"], np.uint8)))

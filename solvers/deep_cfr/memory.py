@@ -1,0 +1,144 @@
+"""What enumerated games remember of their traversals: per information set, sums of rows and of their weights.
+
+Rows of equal information set share their inputs, so the loss over them depends only on the sum of their weights and
+their weighted mean. All rows that one iteration adds to one information set are merged into one; `Sums` keeps their
+totals for ever, `MergedReservoir` keeps a uniform sample of a limited number of merged rows (Vitter's algorithm R)
+and its totals.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cardtable.compiled import compiled
+from cardtable.randomness import uniform
+
+
+class Sums:
+    """Totals over all rows: flat tables over actions, see `tabulated`; weights at the place of a set's first action."""
+
+    def __init__(self, table_size: int) -> None:
+        self.values = np.zeros(table_size)
+        self.weights = np.zeros(table_size)
+
+    def add(self, sets: np.ndarray, action_offset: np.ndarray, values: np.ndarray, weights: np.ndarray) -> None:
+        """Adds the rows of `sets` from flat tables of weighted values and weights; sets of weight zero have no row."""
+        _add_to_sums(sets, action_offset, values, weights, self.values, self.weights)
+
+    def state(self, name: str) -> dict[str, Any]:
+        return {f"{name}.values": self.values.copy(), f"{name}.weights": self.weights.copy()}
+
+    def set_state(self, name: str, state: dict[str, Any]) -> None:
+        if state[f"{name}.values"].shape != self.values.shape:
+            found = state[f"{name}.values"].shape
+            raise ValueError(f"the checkpoint's {name} has shape {found}; expected: {self.values.shape}")
+        self.values[:] = state[f"{name}.values"]
+        self.weights[:] = state[f"{name}.weights"]
+
+
+class MergedReservoir(Sums):
+    """The same over a uniform sample of at most `capacity` merged rows."""
+
+    def __init__(self, table_size: int, capacity: int, most_actions: int, generator: np.ndarray) -> None:
+        super().__init__(table_size)
+        self._row_set = np.empty(capacity, np.int32)
+        self._row_weight = np.empty(capacity)
+        self._row_values = np.empty((capacity, most_actions))
+        self._seen = np.zeros(1, np.int64)  # rows that were ever offered
+        self._generator = generator
+
+    def __len__(self) -> int:
+        return min(int(self._seen[0]), len(self._row_set))
+
+    def add(self, sets: np.ndarray, action_offset: np.ndarray, values: np.ndarray, weights: np.ndarray) -> None:
+        _offer_rows(
+            sets,
+            action_offset,
+            values,
+            weights,
+            self._row_set,
+            self._row_weight,
+            self._row_values,
+            self._seen,
+            self._generator,
+            self.values,
+            self.weights,
+        )
+
+    def state(self, name: str) -> dict[str, Any]:
+        rows = len(self)
+        return {
+            **super().state(name),
+            f"{name}.row_set": self._row_set[:rows].copy(),
+            f"{name}.row_weight": self._row_weight[:rows].copy(),
+            f"{name}.row_values": self._row_values[:rows].copy(),
+            f"{name}.seen": int(self._seen[0]),
+            f"{name}.generator": self._generator.copy(),
+        }
+
+    def set_state(self, name: str, state: dict[str, Any]) -> None:
+        rows = len(state[f"{name}.row_set"])
+        if rows > len(self._row_set):
+            raise ValueError(f"the checkpoint's {name} has {rows} rows; allowed: at most {len(self._row_set)}")
+        super().set_state(name, state)
+        self._row_set[:rows] = state[f"{name}.row_set"]
+        self._row_weight[:rows] = state[f"{name}.row_weight"]
+        self._row_values[:rows] = state[f"{name}.row_values"]
+        self._seen[0] = state[f"{name}.seen"]
+        self._generator[:] = state[f"{name}.generator"]
+
+
+@compiled
+def _add_to_sums(sets, action_offset, values, weights, value_sums, weight_sums):
+    for number in sets:
+        first = action_offset[number]
+        if weights[first] > 0.0:
+            weight_sums[first] += weights[first]
+            for place in range(first, action_offset[number + 1]):
+                value_sums[place] += values[place]
+
+
+@compiled
+def reservoir_place(seen, capacity, generator):
+    """Where the next row goes (or -1: it is dropped) when `seen` rows were offered before it: algorithm R."""
+    if seen < capacity:
+        return seen
+    place = int(uniform(generator) * (seen + 1))
+    return place if place < capacity else -1
+
+
+@compiled
+def _offer_rows(
+    sets,
+    action_offset,
+    values,
+    weights,
+    row_set,
+    row_weight,
+    row_values,
+    seen,
+    generator,
+    value_sums,
+    weight_sums,
+):
+    capacity = len(row_set)
+    for number in sets:
+        first = action_offset[number]
+        if weights[first] <= 0.0:
+            continue
+        row = reservoir_place(seen[0], capacity, generator)
+        if row >= 0:
+            if seen[0] >= capacity:
+                old_first = action_offset[row_set[row]]
+                weight_sums[old_first] -= row_weight[row]
+                for action in range(action_offset[row_set[row] + 1] - old_first):
+                    value_sums[old_first + action] -= row_values[row, action]
+            row_set[row] = number
+            row_weight[row] = weights[first]
+            weight_sums[first] += weights[first]
+            for action in range(action_offset[number + 1] - first):
+                row_values[row, action] = values[first + action]
+                value_sums[first + action] += values[first + action]
+        seen[0] += 1

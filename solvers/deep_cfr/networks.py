@@ -1,0 +1,260 @@
+"""Networks from information states to one number per action, and how they are trained.
+
+Brown, Lerer, Gross and Sandholm, "Deep counterfactual regret minimization" (2019). The advantage network is fitted to
+the mean regrets of the actions, weighted by how often and how late they were sampled:
+
+    loss = sum over rows of weight * sum over legal actions of (advantage - regret)^2.
+
+Regret matching only looks at positive advantages: how negative a regret is does not matter. Where rows of equal
+information state have been added up, so that their mean is the target itself and not one noisy sample of it,
+`one_sided` therefore asks of an action with a negative mean only that its advantage be not positive:
+
+    difference = advantage - regret if regret > 0,   max(advantage, 0) otherwise.
+
+Regrets of actions in use shrink as play approaches an equilibrium while those of blunders stay large, and with the
+squared loss the fit of the blunders soon drowns the differences that matter; this is why such runs get worse with
+time. Targets are divided by their root mean square (one-sided: that of their positive parts), which regret matching
+does not notice, so that a step of the optimiser means the same early and late.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+SMALLEST_SCALE = 1e-12
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual settings
+
+
+class Perceptron(nn.Module):
+    """Fully connected layers with ReLU; optionally skip connections, and layer normalisation before the output."""
+
+    def __init__(
+        self, inputs: int, hidden: Sequence[int], outputs: int, skip: bool = False, normalise: bool = False
+    ) -> None:
+        super().__init__()
+        sizes = [inputs, *hidden]
+        self.linear = [nn.Linear(before, after) for before, after in itertools.pairwise(sizes)]
+        self.layers = nn.ModuleList(self.linear)
+        self.output = nn.Linear(sizes[-1], outputs)
+        self.normalisation = nn.LayerNorm(sizes[-1]) if normalise else nn.Identity()
+        self.skips = [skip and before == after for before, after in itertools.pairwise(sizes)]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer, skip in zip(self.layers, self.skips, strict=True):
+            y = layer(x)
+            x = torch.relu(y + x if skip else y)
+        return self.output(self.normalisation(x))
+
+
+class Learner:
+    """One network on its device, with its optimiser (Adam; Kingma and Ba 2015).
+
+    All parameters lie in one array, as do their gradients and Adam's moments: a step of the optimiser is a few
+    operations whatever the number of layers, and a snapshot or a checkpoint is a copy. Networks without normalisation
+    are differentiated here, which for small networks is several times faster than recording their operations.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Sequence[int],
+        outputs: int,
+        learning_rate: float,
+        generator: torch.Generator,
+        device: torch.device,
+        skip: bool = False,
+        normalise: bool = False,
+        mixed_precision: bool = False,
+    ) -> None:
+        self.device = device
+        self.shape: dict[str, Any] = {
+            "inputs": inputs,
+            "hidden": list(hidden),
+            "outputs": outputs,
+            "skip": skip,
+            "norm": normalise,
+        }
+        self.learning_rate = learning_rate
+        self.record_operations = normalise or mixed_precision
+        self._mixed_precision = mixed_precision
+        self._generator = generator
+        self.network = Perceptron(inputs, hidden, outputs, skip, normalise).to(device)
+        self.size = sum(parameter.numel() for parameter in self.network.parameters())
+        self._weights, self._gradients, self._means, self._squares = torch.zeros(4, self.size, device=device).unbind()
+        self._share_storage()
+        self._steps = 0
+        self.restart()
+
+    def _share_storage(self) -> None:
+        place = 0
+        for parameter in self.network.parameters():
+            part = slice(place, place + parameter.numel())
+            parameter.data = self._weights[part].view(parameter.shape)
+            parameter.grad = self._gradients[part].view(parameter.shape)
+            place = part.stop
+
+    def restart(self, generator: torch.Generator | None = None) -> None:
+        """New random weights and a fresh optimiser: training from scratch.
+
+        Weights are drawn on the CPU, so that a seed means the same on every device. The output layer starts at zero: no
+        advantages, which regret matching plays uniformly.
+        """
+        drawn = []
+        for module in self.network.modules():
+            if isinstance(module, nn.Linear):
+                bound = 0.0 if module is self.network.output else module.in_features**-0.5
+                numbers = module.weight.numel() + module.bias.numel()
+                drawn.append((2.0 * torch.rand(numbers, generator=generator or self._generator) - 1.0) * bound)
+            elif isinstance(module, nn.LayerNorm):
+                drawn.append(torch.cat([torch.ones(module.weight.numel()), torch.zeros(module.bias.numel())]))
+        self._weights.copy_(torch.cat(drawn))
+        self._means.zero_()
+        self._squares.zero_()
+        self._steps = 0
+
+    def to_device(self, array: np.ndarray) -> torch.Tensor:
+        """One copy; none on the CPU."""
+        return torch.from_numpy(array).to(self.device, non_blocking=True)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        if not self._mixed_precision:
+            return self.network(features)
+        with torch.autocast(self.device.type, dtype=torch.bfloat16):
+            return self.network(features).float()
+
+    def evaluate(self, features: torch.Tensor) -> np.ndarray:
+        """Outputs for features that are on the device."""
+        with torch.inference_mode():
+            return self.forward(features).cpu().numpy()
+
+    def fit(
+        self,
+        features: torch.Tensor,
+        gradient: Callable[[torch.Tensor], torch.Tensor],
+        learning_rate: float | None = None,
+    ) -> None:
+        """One step of Adam. `gradient` gives the derivative of the loss by the outputs."""
+        if self.record_operations:
+            self._gradients.zero_()
+            outputs = self.forward(features)
+            outputs.backward(gradient(outputs.detach()))
+        else:
+            with torch.no_grad():
+                self._differentiate(features, gradient)
+        self._adam(self.learning_rate if learning_rate is None else learning_rate)
+
+    def _differentiate(self, features: torch.Tensor, gradient: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        network = self.network
+        inputs = [features]
+        for layer, skip in zip(network.linear, network.skips, strict=True):
+            outputs = torch.addmm(layer.bias, inputs[-1], layer.weight.t())
+            if skip:
+                outputs += inputs[-1]
+            inputs.append(outputs.relu_())
+        output = network.output
+        flowing = gradient(torch.addmm(output.bias, inputs[-1], output.weight.t()))
+        torch.mm(flowing.t(), inputs[-1], out=output.weight.grad)
+        torch.sum(flowing, 0, out=output.bias.grad)
+        flowing = flowing @ output.weight
+        for number in range(len(network.linear) - 1, -1, -1):
+            layer = network.linear[number]
+            flowing = torch.ops.aten.threshold_backward(flowing, inputs[number + 1], 0.0)
+            torch.mm(flowing.t(), inputs[number], out=layer.weight.grad)
+            torch.sum(flowing, 0, out=layer.bias.grad)
+            if number > 0:
+                skipped = flowing if network.skips[number] else None
+                flowing = flowing @ layer.weight
+                if skipped is not None:
+                    flowing += skipped
+
+    def _adam(self, learning_rate: float) -> None:
+        with torch.no_grad():
+            self._steps += 1
+            self._means.lerp_(self._gradients, 1.0 - BETA_1)
+            self._squares.mul_(BETA_2).addcmul_(self._gradients, self._gradients, value=1.0 - BETA_2)
+            root = self._squares.sqrt().div_((1.0 - BETA_2**self._steps) ** 0.5).add_(EPSILON)
+            self._weights.addcdiv_(self._means, root, value=-learning_rate / (1.0 - BETA_1**self._steps))
+
+    def copy(self) -> Learner:
+        """A network of the same shape and weights, with an optimiser of its own."""
+        shape = self.shape
+        twin = Learner(
+            shape["inputs"],
+            shape["hidden"],
+            shape["outputs"],
+            self.learning_rate,
+            torch.Generator().manual_seed(0),
+            self.device,
+            shape["skip"],
+            shape["norm"],
+            self._mixed_precision,
+        )
+        twin.set_weights(self.weights())
+        return twin
+
+    def weights(self) -> np.ndarray:
+        """All parameters as one array: a snapshot of the network."""
+        return self._weights.cpu().numpy().copy()
+
+    def set_weights(self, weights: np.ndarray) -> None:
+        self._weights.copy_(torch.from_numpy(np.asarray(weights, np.float32)))
+
+    def state(self, name: str) -> dict[str, Any]:
+        """Weights and optimiser as arrays, for checkpoints."""
+        moments = torch.stack([self._means, self._squares]).cpu().numpy().copy()
+        return {f"{name}.weights": self.weights(), f"{name}.moments": moments, f"{name}.steps": self._steps}
+
+    def set_state(self, name: str, state: dict[str, Any]) -> None:
+        """Goes on from `state(name)` of a network of the same shape; ValueError for another shape."""
+        found = len(state[f"{name}.weights"])
+        if found != self.size:
+            raise ValueError(
+                f"the checkpoint's {name} has {found} weights, a network of shape {self.shape} {self.size}"
+            )
+        self.set_weights(state[f"{name}.weights"])
+        self._means.copy_(torch.from_numpy(np.asarray(state[f"{name}.moments"][0], np.float32)))
+        self._squares.copy_(torch.from_numpy(np.asarray(state[f"{name}.moments"][1], np.float32)))
+        self._steps = int(state[f"{name}.steps"])
+
+
+def regression_gradient(
+    targets: torch.Tensor, weights: torch.Tensor, one_sided: bool
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Derivative of the weighted squares; `weights` has one entry per action, zero where it is illegal."""
+    factor = 2.0 * weights
+    if not one_sided:
+        return lambda outputs: factor * (outputs - targets)
+    positive = targets > 0
+    return lambda outputs: factor * torch.where(positive, outputs - targets, outputs.relu())
+
+
+def strategy_gradient(
+    targets: torch.Tensor, legal: torch.Tensor, weights: torch.Tensor
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Derivative of weighted squares between probabilities (softmax over legal actions) and targets."""
+    factor = 2.0 * weights[:, None]
+
+    def gradient(outputs: torch.Tensor) -> torch.Tensor:
+        probabilities = masked_softmax(outputs, legal)
+        by_probability = factor * (probabilities - targets)
+        return probabilities * (by_probability - (probabilities * by_probability).sum(dim=1, keepdim=True))
+
+    return gradient
+
+
+def masked_softmax(outputs: torch.Tensor, legal: torch.Tensor) -> torch.Tensor:
+    """Probabilities of the legal actions; illegal ones get exactly zero."""
+    return torch.softmax(outputs.masked_fill(~legal, -torch.inf), dim=1)
+
+
+def normalised(targets: np.ndarray, weights: np.ndarray, one_sided: bool) -> np.ndarray:
+    """Targets divided by their weighted root mean square; one-sided: that of their positive parts."""
+    counted = np.maximum(targets, 0.0) if one_sided else targets
+    scale = np.sqrt((weights * counted * counted).sum() / max(weights.sum(), SMALLEST_SCALE))
+    return (targets / max(scale, SMALLEST_SCALE)).astype(np.float32)

@@ -1,0 +1,98 @@
+"""Which of the traverser's actions a traversal tries, and what the tried ones stand for.
+
+External sampling (Lanctot et al. 2009; Deep CFR's traversal) tries all of them. To try at most k:
+
+*Corrected.* Draw k actions from q(a) = epsilon / n + (1 - epsilon) strategy(a), merge repeated draws, and weight what
+comes back: with n_a draws of action a, u(a) the value found below it, f(a) = n_a / (k q(a)), and m the mean of u over
+the k draws,
+
+    v(a) = m + f(a) (u(a) - m) k / (k - 1)  (m if not drawn),
+    v = sum of strategy(a) v(a),     regret(a) = v(a) - v, for all a.
+
+This is the mean over the draws of b + (1 if this draw is a) (u(a) - b) / q(a), where the baseline b is the mean of the
+*other* draws and so does not depend on this one: E[v(a)] = u(a), and v and the regrets are unbiased too. With k = 1
+there is no other draw and b is 0: v(a) = f(a) u(a). What lies below a drawn action is visited once, with its weight
+multiplied by f(a), whose mean is one. A node with at most k actions tries them all, each with factor one.
+
+*Algorithm 3* of the Coinche paper, as it is written: draw k actions from the strategy itself, use the values as they
+are,
+
+    v = sum over drawn a of strategy(a) u(a),     regret(a) = u(a) - v for drawn a, and 0 for the others.
+
+It is biased: E[v] = sum of strategy(a) (1 - (1 - strategy(a))^k) u(a), and an action of probability zero is never tried
+again. It is here to reproduce the paper, under the name `algorithm3_biased`.
+"""
+
+from __future__ import annotations
+
+from cardtable.compiled import compiled
+from cardtable.randomness import below, uniform
+
+TRAVERSALS = ("external", "corrected", "algorithm3_biased")
+EXTERNAL, CORRECTED, ALGORITHM_3 = range(3)
+
+
+def traversal_number(name: str) -> int:
+    if name not in TRAVERSALS:
+        raise ValueError(f"traversal is {name!r}; allowed: {', '.join(TRAVERSALS)}")
+    return TRAVERSALS.index(name)
+
+
+@compiled
+def draw_from(strategy, count, generator):
+    """An action index drawn from the first `count` probabilities."""
+    left = uniform(generator)
+    for action in range(count - 1):
+        left -= strategy[action]
+        if left < 0.0:
+            return action
+    return count - 1
+
+
+@compiled
+def choose_tries(traversal, tries, epsilon, strategy, count, generator, factor):
+    """Fills `factor[a]`: 0 if action a is not tried, else what the value found below it is multiplied by."""
+    if traversal == EXTERNAL or (traversal == CORRECTED and count <= tries):
+        for action in range(count):
+            factor[action] = 1.0
+        return
+    for action in range(count):
+        factor[action] = 0.0
+    for _ in range(tries):
+        if traversal == CORRECTED and uniform(generator) < epsilon:
+            factor[below(generator, count)] += 1.0
+        else:
+            factor[draw_from(strategy, count, generator)] += 1.0
+    for action in range(count):
+        if factor[action] > 0.0:
+            if traversal == CORRECTED:
+                factor[action] /= tries * (epsilon / count + (1.0 - epsilon) * strategy[action])
+            else:
+                factor[action] = 1.0
+
+
+@compiled
+def estimate(traversal, tries, epsilon, strategy, values, factor, count, regrets):
+    """From the values of the tried actions: the value of the node, returned, and the regrets of all actions.
+
+    `values` of actions that were not tried are not read.
+    """
+    mean = 0.0
+    stretch = 1.0
+    if traversal == CORRECTED and 1 < tries < count:
+        for action in range(count):
+            if factor[action] > 0.0:
+                mean += factor[action] * (epsilon / count + (1.0 - epsilon) * strategy[action]) * values[action]
+        stretch = tries / (tries - 1.0)
+    value = 0.0
+    for action in range(count):
+        regrets[action] = mean
+        if factor[action] > 0.0:
+            regrets[action] += stretch * factor[action] * (values[action] - mean)
+        value += strategy[action] * regrets[action]
+    for action in range(count):
+        if factor[action] == 0.0 and traversal == ALGORITHM_3:
+            regrets[action] = 0.0
+        else:
+            regrets[action] -= value
+    return value

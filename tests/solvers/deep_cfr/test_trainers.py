@@ -1,0 +1,233 @@
+"""Training: it converges, averages are what they claim to be, and checkpoints go on bit by bit."""
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms import expected_game_score, exploitability
+
+import cardspiel  # noqa: F401 registers the games
+from solvers.best_response import nash_conv
+from solvers.deep_cfr.large import LargeDeepCFR, large_settings
+from solvers.deep_cfr.policies import NetworkBot, NetworkPolicy, play_games
+from solvers.deep_cfr.settings import Settings
+from solvers.deep_cfr.trainer import TabulatedDeepCFR, networks_of_seats
+
+TINY_TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
+KUHN = Settings(traversals=500, strategy_steps=300, strategy_hidden=(32, 32))
+FEW = large_settings(
+    traversals=20,
+    hidden=(16, 16),
+    steps=5,
+    batch=64,
+    memory_rows=300,
+    strategy_memory_rows=300,
+    strategy_steps=5,
+    strategy_hidden=(16,),
+    snapshots=6,
+)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", pytest.param(TINY_TOEPEN, marks=pytest.mark.slow)])
+def test_an_equilibrium_is_approached(name: str) -> None:
+    trainer = TabulatedDeepCFR(pyspiel.load_game(name), KUHN, seed=1)
+    at_first = trainer.nash_conv(trainer.average_table())
+    trainer.run(150)
+    trainer.train_strategy_networks()
+    assert trainer.nash_conv(trainer.average_table()) < 0.08 * at_first
+    assert trainer.nash_conv(trainer.strategy_table()) < 0.15 * at_first
+
+
+def test_the_exact_nash_conv_is_openspiels() -> None:
+    game = pyspiel.load_game("kuhn_poker")
+    trainer = TabulatedDeepCFR(game, KUHN, seed=1)
+    trainer.run(3)
+    theirs = exploitability.nash_conv(game, trainer.average_policy())
+    assert trainer.nash_conv(trainer.average_table()) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_the_single_deep_cfr_average_is_the_mixture_of_its_iterations() -> None:
+    """Against any opponent the average earns the mean, with weights t, of what the iterations earn."""
+    game = pyspiel.load_game("kuhn_poker")
+    trainer = TabulatedDeepCFR(game, KUHN, seed=2)
+    opponent = openspiel_policy.UniformRandomPolicy(game)
+    root = game.new_initial_state()
+    earned = []
+    for _ in range(4):
+        trainer.iteration()
+        mine = trainer.current_policy()
+        earned.append([expected_game_score.policy_value(root, [mine, opponent])[0]])
+        earned[-1].append(expected_game_score.policy_value(root, [opponent, mine])[1])
+    mean = np.average(earned, axis=0, weights=[1, 2, 3, 4])
+    average = trainer.average_policy()
+    assert expected_game_score.policy_value(root, [average, opponent])[0] == pytest.approx(mean[0], abs=1e-9)
+    assert expected_game_score.policy_value(root, [opponent, average])[1] == pytest.approx(mean[1], abs=1e-9)
+
+
+@pytest.mark.slow
+def test_the_mixture_of_stored_networks_as_a_policy() -> None:
+    """The same for a large game's snapshots, whose behaviour is found by replaying histories."""
+    game = pyspiel.load_game(TINY_TOEPEN)
+    trainer = LargeDeepCFR(game, FEW.replace(networks="seat", learning_rate=0.05), seed=3)
+    trainer.run(4)
+    opponent = openspiel_policy.UniformRandomPolicy(game)
+    root = game.new_initial_state()
+    average = NetworkPolicy(trainer, "single")
+    current = NetworkPolicy(trainer, "current")
+    for player in range(2):
+        earned = []
+        last = trainer.learners[player].weights()
+        for weights in trainer.snapshots[player].weights:
+            trainer.learners[player].set_weights(weights)
+            earned.append(value(root, current, opponent, player))
+        trainer.learners[player].set_weights(last)
+        assert value(root, average, opponent, player) == pytest.approx(np.mean(earned), abs=1e-6)
+
+
+def value(root: pyspiel.State, mine: openspiel_policy.Policy, other: openspiel_policy.Policy, player: int) -> float:
+    seats = [mine, other] if player == 0 else [other, mine]
+    return expected_game_score.policy_value(root, seats)[player]
+
+
+def same(first: dict, second: dict) -> bool:
+    assert first.keys() == second.keys()
+    return all(np.array_equal(first[name], second[name], equal_nan=True) for name in first if name != "identity")
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"memory_rows": 15, "strategy_memory_rows": 15}, {"batch": 4, "normalise": True}]
+)
+def test_an_interrupted_run_ends_as_if_it_had_not_been(changes: dict) -> None:
+    game = pyspiel.load_game("kuhn_poker")
+    settings = KUHN.replace(strategy_steps=3, **changes)
+    whole, first, second = (TabulatedDeepCFR(game, settings, seed=4) for _ in range(3))
+    whole.run(6)
+    first.run(4)
+    second.set_state(first.get_state())
+    second.run(2)
+    for trainer in (whole, second):
+        trainer.train_strategy_networks()
+    assert same(whole.get_state(), second.get_state())
+
+
+@pytest.mark.parametrize("changes", [{}, {"warm_start": False, "traversal": "algorithm3_biased"}])
+def test_an_interrupted_run_of_a_large_game(changes: dict) -> None:
+    game = pyspiel.load_game("python_toepen(suits=3,ranks=3,hand_size=3)")
+    whole, first, second = (LargeDeepCFR(game, FEW.replace(**changes), seed=4) for _ in range(3))
+    whole.run(5)
+    first.run(3)
+    second.set_state(first.get_state())
+    second.run(2)
+    for trainer in (whole, second):
+        trainer.train_strategy_networks()
+    assert same(whole.get_state(), second.get_state())
+
+
+@pytest.mark.parametrize("ruined", [True, False])
+def test_a_new_network_takes_over_from_one_that_cannot_learn(ruined: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solvers.deep_cfr.settings.FIRST_RENEWAL", 30)
+    settings = KUHN.replace(renewal_steps=7, learning_rate=1e-3)  # too little for a new network to be any good
+    trainer = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), settings, seed=1)
+    trainer.run(29)
+    if ruined:
+        for learner in trainer.learners:
+            learner.set_weights(np.full(learner.size, -1e3))  # units that answer nothing to everything
+    trainer.run(1)
+    steps = [trainer.get_state()[f"advantage.{player}.steps"] for player in range(2)]
+    assert steps == ([7, 7] if ruined else [300, 300])  # a new network has an optimiser that starts counting anew
+
+
+def test_threads_change_nothing() -> None:
+    game = pyspiel.load_game("python_toepen(suits=3,ranks=3,hand_size=3)")
+    one, two = (LargeDeepCFR(game, FEW.replace(threads=threads), seed=5) for threads in (1, 2))
+    for trainer in (one, two):
+        trainer.run(3)
+    assert same(one.get_state(), two.get_state())
+
+
+def test_checkpoints_of_something_else_are_refused() -> None:
+    kuhn = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN)
+    state = kuhn.get_state()
+    other_shape = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN.replace(hidden=(8,)))
+    other_game = TabulatedDeepCFR(pyspiel.load_game(TINY_TOEPEN), KUHN)
+    for trainer in (other_shape, other_game):
+        with pytest.raises(ValueError, match="the checkpoint is of"):
+            trainer.set_state(state)
+        assert trainer.iterations == 0
+
+
+def test_networks_of_seats() -> None:
+    teams = ((0, 2), (1, 3))
+    assert networks_of_seats("seat", 4, teams) == [0, 1, 2, 3]
+    assert networks_of_seats("team", 4, teams) == [0, 1, 0, 1]
+    assert networks_of_seats("shared", 4, teams) == [0, 0, 0, 0]
+    with pytest.raises(ValueError, match="nobody has a partner"):
+        networks_of_seats("team", 2, ())
+
+
+@pytest.mark.slow
+def test_a_large_game_is_learned() -> None:
+    game = pyspiel.load_game(TINY_TOEPEN)
+    settings = large_settings(traversal="external", traversals=100, networks="seat", steps=30, batch=256)
+    trainer = LargeDeepCFR(game, settings, seed=1)
+    uniform = nash_conv(game, openspiel_policy.UniformRandomPolicy(game))
+    trainer.run(40)
+    assert nash_conv(game, NetworkPolicy(trainer, "single")) < 0.25 * uniform
+
+
+@pytest.mark.slow
+def test_partners_learn_against_fixed_opponents() -> None:
+    """Coinche, one network for the team: only its seats traverse, and it comes to beat players who bid at random."""
+    pytest.importorskip("coinche_spiel")
+    from coinche_spiel.players import PLAYERS
+
+    game = pyspiel.load_game("python_coinche(suits=2,ranks=9JTA,hand_size=2,min_bid=50,max_bid=50,capot_value=0)")
+    opponents = [None, PLAYERS["random"], None, PLAYERS["random"]]
+    settings = FEW.replace(networks="team", traversal="external", traversals=50, steps=40, memory_rows=20_000)
+    trainer = LargeDeepCFR(game, settings, seed=1, opponents=opponents)
+    assert trainer.learning_seats == [0, 2]
+    assert trainer.used_networks == [0]
+    trainer.run(12)
+    games = play_games(trainer, 3000, seed=1)
+    mean, error = games.returns[:, 0].mean(), games.returns[:, 0].std() / np.sqrt(3000)
+    assert mean > 5 * error
+    assert not trainer._strategies[1].seen
+    with pytest.raises(ValueError, match="at least one None"):
+        LargeDeepCFR(game, settings, opponents=[PLAYERS["random"]] * 4)
+
+
+def test_a_bot_plays() -> None:
+    game = pyspiel.load_game(TINY_TOEPEN)
+    trainer = LargeDeepCFR(game, FEW, seed=1)
+    with pytest.raises(ValueError, match="no network has been trained"):
+        NetworkBot(trainer, 0)
+    trainer.run(1)
+    bots = [NetworkBot(trainer, seat, average) for seat, average in enumerate(("single", "strategy"))]
+    state = game.new_initial_state()
+    random = np.random.default_rng(0)
+    while not state.is_terminal():
+        if state.is_chance_node():
+            outcomes, probabilities = zip(*state.chance_outcomes(), strict=True)
+            state.apply_action(int(random.choice(outcomes, p=probabilities)))
+        else:
+            state.apply_action(bots[state.current_player()].step(state))
+    assert sum(state.returns()) == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"memory_rows": None}, "memory_rows is None"),
+        ({"batch": 0}, "batch is 0"),
+        ({"loss": "one_sided"}, "loss is 'one_sided'"),
+        ({"device": "abacus"}, "device is 'abacus'"),
+    ],
+)
+def test_settings_that_large_games_cannot_have(wrong: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LargeDeepCFR(pyspiel.load_game(TINY_TOEPEN), FEW.replace(**wrong))
+
+
+def test_games_without_rules_are_sent_elsewhere() -> None:
+    with pytest.raises(ValueError, match="use TabulatedDeepCFR"):
+        LargeDeepCFR(pyspiel.load_game("leduc_poker"))
