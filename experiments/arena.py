@@ -24,7 +24,7 @@ import sys
 from absl import app, flags
 
 from experiments import tables
-from experiments.contests import (
+from experiments.duplicate_matches import (
     Arena,
     UserError,
     csv_rows,

@@ -30,7 +30,7 @@ import cardspiel  # noqa: F401 registers ours
 from cardtable.rules import Rules
 from experiments import tables
 from experiments.checkpoints import load_checkpoint, save_checkpoint
-from experiments.contests import UserError, compiled_players, load_game, metrics_of
+from experiments.duplicate_matches import UserError, compiled_players, load_game, metrics_of
 from experiments.run_directory import RunDirectory
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.levels import NodeBudgetError

@@ -17,7 +17,7 @@ from absl import app, flags
 
 from cardtable.spiel import CardGame
 from experiments import tables
-from experiments.contests import UserError, load_game
+from experiments.duplicate_matches import UserError, load_game
 from experiments.run_directory import RunDirectory
 
 FLAGS = flags.FLAGS

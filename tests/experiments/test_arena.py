@@ -17,7 +17,7 @@ from cardtable import deck
 from cardtable.rules import CHANCE, TERMINAL
 from coinche_spiel import state as slots
 from coinche_spiel.metrics import deal_facts, team_metrics
-from experiments.contests import (
+from experiments.duplicate_matches import (
     Arena,
     UserError,
     dealt_around,
