@@ -21,14 +21,18 @@ FLAGS = flags.FLAGS
 flags.DEFINE_enum("suite", None, list(SUITES), "; ".join(f"{name}: {what}" for name, what in SUITES.items()))
 flags.DEFINE_string("out", None, "run directory; default runs/benchmark_<suite>")
 flags.DEFINE_bool("quick", False, "a short run that only shows that the suite works")
+flags.DEFINE_integer("workers", 1, "processes of --suite=deep, which counts CPU seconds; the others need quiet", 1)
 flags.mark_flag_as_required("suite")
 
 
 def main(argv: list[str]) -> None:
     if len(argv) > 1:
         sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+    if FLAGS.workers > 1 and FLAGS.suite != "deep":
+        sys.exit(f"--workers={FLAGS.workers}: the {FLAGS.suite} suite measures speed and runs alone; allowed: 1")
+    options = {"workers": FLAGS.workers} if FLAGS.suite == "deep" else {}
     suite = importlib.import_module(f"experiments.suites.{FLAGS.suite}")
-    suite.run(FLAGS.out or f"runs/benchmark_{FLAGS.suite}", quick=FLAGS.quick)
+    suite.run(FLAGS.out or f"runs/benchmark_{FLAGS.suite}", quick=FLAGS.quick, **options)
 
 
 if __name__ == "__main__":

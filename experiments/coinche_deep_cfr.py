@@ -1,4 +1,4 @@
-"""The Deep CFR experiments of the Coinche paper: `python -m experiments.coinche_deep_cfr --seconds=900`.
+"""The Deep CFR experiments of the Coinche paper: `python -m experiments.coinche_deep_cfr --seconds=900 --workers=2`.
 
 Eight runs of the same length: self-play (the paper's Figure 1) and training against random, simple and strong players
 (its Figure 3), each with the paper's Algorithm 3 as written, which is biased, and with the corrected traversal. Nothing
@@ -22,9 +22,11 @@ from experiments.coinche_all_pass import heuristic_play
 from experiments.deep_cfr import Run
 from experiments.duplicate_matches import UserError
 from experiments.run_directory import RunDirectory
+from experiments.side_by_side import side_by_side
 from solvers.deep_cfr.levels import NodeBudgetError
 
 FLAGS = flags.FLAGS  # those of experiments.deep_cfr; --game, --opponents and --traversal are set here
+flags.DEFINE_integer("workers", 1, "processes; each of the eight runs is one thread in one of them", 1)
 
 SELF_PLAY_GAME = "python_coinche"
 GAME = "python_coinche(reward=good,trick_reward=0.1)"  # the paper's reward in its section on fixed opponents
@@ -47,7 +49,6 @@ def seconds() -> float:
 def main(argv: list[str]) -> None:
     if len(argv) > 1:
         sys.exit(f"unexpected arguments {argv[1:]}; see --help")
-    torch.set_num_threads(1)
     try:
         study(FLAGS.out or "runs/coinche_deep_cfr")
     except (UserError, NodeBudgetError) as error:
@@ -85,11 +86,23 @@ def options(out: str, opponents: str, traversal: str) -> dict[str, Any]:
     }
 
 
+def train(given: dict[str, Any]) -> list[dict[str, float]]:
+    torch.set_num_threads(1)
+    return Run(given).go()
+
+
+def train_silently(given: dict[str, Any]) -> list[dict[str, float]]:
+    """In a process of its own, where several progress bars would write over each other."""
+    tables.console.quiet = True
+    return train(given)
+
+
 def study(out: str) -> None:
-    found: Curves = {}
-    for opponents in ("itself", *OPPONENTS):
-        for traversal in TRAVERSALS:
-            found[opponents, traversal] = Run(options(out, opponents, traversal)).go()
+    runs = [(opponents, traversal) for opponents in ("itself", *OPPONENTS) for traversal in TRAVERSALS]
+    given = [options(out, *run) for run in runs]
+    alone = FLAGS.workers == 1
+    curves = map(train, given) if alone else side_by_side(train_silently, given, FLAGS.workers, "runs")
+    found: Curves = dict(zip(runs, curves, strict=True))
     directory = RunDirectory(out, {"seconds": seconds(), "seed": FLAGS.seed, "paper": FLAGS.paper})
     pictures = [
         directory.save_figure(self_play_figure(found), "self_play"),

@@ -66,9 +66,8 @@ def run(starts: int, iterations: int, oracle_iterations: int) -> None:
         laboratory.team_game, max_iterations=oracle_iterations, report=lambda step: _note(step, steps, directory)
     )
     bounds = [bounds_of(BASE, equilibrium, time.process_time() - cpu_clock)]
-    with tables.console.status("other team games"):
-        shared = [] if FLAGS.quick else solve_all(SHARED_CARDS, oracle_iterations, FLAGS.threads)
-        others = solve_all(OTHER_GAMES, oracle_iterations, processes=1)
+    shared = [] if FLAGS.quick else solve_all(SHARED_CARDS, oracle_iterations, FLAGS.threads)
+    others = solve_all(OTHER_GAMES, oracle_iterations, processes=1)
     bounds += shared + others
     tables.show("Team-maxmin equilibria with correlation", bounds_rows(bounds))
     write_csv(directory.path / "equilibria.csv", [row._asdict() for row in bounds])

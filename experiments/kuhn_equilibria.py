@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -13,6 +11,7 @@ import pyspiel
 import cardspiel  # noqa: F401
 from coinche_spiel.small import SMALL_VARIANTS
 from experiments.kuhn_models import BASE
+from experiments.side_by_side import side_by_side
 from solvers import team
 from solvers.team import TeamEquilibrium, TeamGame, Teams
 
@@ -49,12 +48,9 @@ OTHER_GAMES = (
 
 
 def solve_all(problems: tuple[TeamProblem, ...], max_iterations: int, processes: int) -> list[Bounds]:
-    """Several at once, in new processes: much of a solution is Python, which threads cannot do at the same time."""
+    """Several at once, in processes: much of a solution is Python, which threads cannot do at the same time."""
     solver = partial(solve, max_iterations=max_iterations)
-    if processes == 1:
-        return list(map(solver, problems))
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        return list(pool.map(solver, problems))
+    return list(side_by_side(solver, problems, processes, "other team games"))
 
 
 def solve(problem: TeamProblem, max_iterations: int) -> Bounds:

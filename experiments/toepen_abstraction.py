@@ -15,8 +15,6 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +24,7 @@ from absl import app, flags
 import cardspiel  # noqa: F401
 from experiments import tables
 from experiments.run_directory import RunDirectory, write_csv
+from experiments.side_by_side import side_by_side
 from experiments.toepen_training import Judge, Lift, Sampler, Training, toepen, under_isomorphism
 from solvers.sequence_form import SequenceForm
 
@@ -129,18 +128,6 @@ def train(seed: int, plan: Plan) -> Result:
     responses = (unabstracted.approximate_response(player, average, plan.measure_iterations) for player in (0, 1))
     values = [judge.evaluate(lifts[NONE](response)).values for response in responses]
     return Result(seed, rows, float(values[0][0] + values[1][1]), time.perf_counter() - start)
-
-
-def run_all(seeds: range, plan: Plan, workers: int) -> Iterator[Result]:
-    """Results as they come, in the order of seeds."""
-    from rich.progress import track
-
-    if workers == 1:
-        yield from (train(seed, plan) for seed in track(seeds, description="training"))
-        return
-    with ProcessPoolExecutor(workers) as pool:
-        done = pool.map(functools.partial(train, plan=plan), seeds)
-        yield from track(done, total=len(seeds), description="training")
 
 
 def curves(results: list[Result], rule: str, column: str) -> tuple[np.ndarray, np.ndarray]:
@@ -296,7 +283,7 @@ def main(argv: list[str]) -> None:
     seeds = range(2 if quick else FLAGS.seeds)
     run = RunDirectory(FLAGS.out, {**plan._asdict(), "seeds": len(seeds)})
     results: list[Result] = []
-    for result in run_all(seeds, plan, FLAGS.workers):
+    for result in side_by_side(functools.partial(train, plan=plan), seeds, FLAGS.workers, "training"):
         results.append(result)
         write_csv(run.path / "curves.csv", [row for one in results for row in one.rows])
     prepared = _prepared(plan.size, plan.isomorphism, plan.follow_suit)

@@ -13,7 +13,6 @@ import functools
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from absl import app, flags
 import cardspiel  # noqa: F401
 from experiments import tables
 from experiments.run_directory import RunDirectory, write_csv
+from experiments.side_by_side import side_by_side
 from experiments.toepen_training import ISOMORPHISMS, Judge, Lift, Sampler, Training, toepen, under_isomorphism
 from solvers.sequence_form import SequenceForm
 
@@ -91,16 +91,6 @@ def train(task: Task, plan: Plan) -> Curve:
     points = np.arange(1, plan.evaluations + 1) * step
     seconds = time.perf_counter() - start
     return Curve(task, points, np.array(nash_conv), np.array(measured_at), np.array(measure), seconds)
-
-
-def run_all(tasks: list[Task], plan: Plan, workers: int) -> list[Curve]:
-    from rich.progress import track
-
-    if workers == 1:
-        return [train(task, plan) for task in track(tasks, description="training")]
-    with ProcessPoolExecutor(workers) as pool:
-        done = pool.map(functools.partial(train, plan=plan), tasks)
-        return list(track(done, total=len(tasks), description="training"))
 
 
 def summary(curves: list[Curve]) -> list[dict[str, Any]]:
@@ -204,7 +194,7 @@ def main(argv: list[str]) -> None:
     seeds = 2 if quick else FLAGS.seeds
     tasks = [Task(*setting, seed) for setting in reversed(SETTINGS) for seed in range(seeds)]
     run = RunDirectory(FLAGS.out, {**plan._asdict(), "seeds": seeds})
-    curves = run_all(tasks, plan, FLAGS.workers)
+    curves = list(side_by_side(functools.partial(train, plan=plan), tasks, FLAGS.workers, "training"))
     rows = summary(curves)
     write_csv(run.path / "summary.csv", rows)
     write_csv(
