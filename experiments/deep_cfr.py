@@ -68,6 +68,7 @@ flags.DEFINE_enum("networks", None, NETWORKS, "one network for each seat, for ea
 flags.DEFINE_list("hidden", None, "sizes of the hidden layers")
 flags.DEFINE_bool("skip", None, "skip connections")
 flags.DEFINE_bool("normalise", None, "layer normalisation")
+flags.DEFINE_float("leak", None, "slope of the activation below zero; 0 is ReLU")
 flags.DEFINE_enum("loss", None, LOSSES, "of the advantage networks")
 flags.DEFINE_integer("steps", None, "training steps for each network and iteration", 1)
 flags.DEFINE_integer("batch", None, "rows of a minibatch; 0 is everything at once", 0)
@@ -83,7 +84,7 @@ flags.DEFINE_integer("threads", 1, "threads that traverse level by level", 1)
 flags.DEFINE_integer("node_budget", None, "nodes of one chunk of traversals", 1)
 
 CHOSEN = (
-    *("traversal", "traversals", "tries", "epsilon", "networks", "skip", "normalise", "loss", "steps", "batch"),
+    *("traversal", "traversals", "tries", "epsilon", "networks", "skip", "normalise", "leak", "loss", "steps", "batch"),
     *("learning_rate", "warm_start", "memory_rows", "strategy_memory_rows", "strategy_network", "mixed_precision"),
     *("node_budget", "device", "threads", "renewal"),
 )
@@ -91,6 +92,7 @@ PAPER: dict[str, Any] = {
     "traversals": 256,
     "tries": 4,
     "hidden": (64, 64),
+    "leak": 0.0,
     "strategy_hidden": (64, 64),
     "learning_rate": 3e-4,
     "strategy_learning_rate": 3e-4,

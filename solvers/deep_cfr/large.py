@@ -176,6 +176,7 @@ class LargeDeepCFR:
             chosen.skip,
             chosen.normalise,
             chosen.mixed_precision,
+            chosen.leak,
         )
 
     def _reservoir(self, rows: int | None, purpose: int, number: int) -> Reservoir:

@@ -36,7 +36,7 @@ from cardtable.rules import (
 )
 from solvers.deep_cfr.networks import Learner
 from solvers.deep_cfr.reservoir import Rows, pack
-from solvers.deep_cfr.sampling import choose_tries, draw_from, estimate
+from solvers.deep_cfr.sampling import choose_tries, draw_from, estimate, regret_matching
 
 PARTS = ("rules", "encoding", "network", "sampling")
 
@@ -468,12 +468,9 @@ def _choose(
         row = order[i]
         start = offsets[row]
         end = offsets[row + 1]
-        total = 0.0
         for place in range(start, end):
-            strategy[place] = max(np.float64(outputs[i, legal[place]]), 0.0)
-            total += strategy[place]
-        for place in range(start, end):
-            strategy[place] = strategy[place] / total if total > 0.0 else 1.0 / (end - start)
+            strategy[place] = outputs[i, legal[place]]
+        regret_matching(strategy[start:], end - start)
         if players[row] == traverser:
             choose_tries(traversal, tries, epsilon, strategy[start:], end - start, generator, factor[start:])
             for place in range(start, end):
@@ -518,16 +515,11 @@ def _act(apply_action, states, outputs, order, offsets, legal, softmax, generato
     for i in range(len(order)):
         start = offsets[order[i]]
         count = offsets[order[i] + 1] - start
-        highest = -np.inf
         for a in range(count):
-            highest = max(highest, np.float64(outputs[i, legal[start + a]]))
-        total = 0.0
-        for a in range(count):
-            output = np.float64(outputs[i, legal[start + a]])
-            weights[a] = np.exp(output - highest) if softmax else max(output, 0.0)
-            total += weights[a]
-        for a in range(count):
-            weights[a] = weights[a] / total if total > 0.0 else 1.0 / count
+            weights[a] = outputs[i, legal[start + a]]
+        if softmax:
+            weights[:count] = np.exp(weights[:count] - weights[:count].max())
+        regret_matching(weights, count)  # which only normalises what a softmax made
         apply_action(states[order[i]], np.int64(legal[start + draw_from(weights, count, generator)]))
 
 

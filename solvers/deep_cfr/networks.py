@@ -32,12 +32,22 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual settings
 
 
 class Perceptron(nn.Module):
-    """Fully connected layers with ReLU; optionally skip connections, and layer normalisation before the output."""
+    """Fully connected layers with leaky ReLU; optionally skip connections, and normalisation before the output.
+
+    `leak` is the slope below zero. With none (ReLU) a unit that answers zero to everything never learns again.
+    """
 
     def __init__(
-        self, inputs: int, hidden: Sequence[int], outputs: int, skip: bool = False, normalise: bool = False
+        self,
+        inputs: int,
+        hidden: Sequence[int],
+        outputs: int,
+        skip: bool = False,
+        normalise: bool = False,
+        leak: float = 0.0,
     ) -> None:
         super().__init__()
+        self.leak = leak
         sizes = [inputs, *hidden]
         self.linear = [nn.Linear(before, after) for before, after in itertools.pairwise(sizes)]
         self.layers = nn.ModuleList(self.linear)
@@ -48,7 +58,7 @@ class Perceptron(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for layer, skip in zip(self.layers, self.skips, strict=True):
             y = layer(x)
-            x = torch.relu(y + x if skip else y)
+            x = nn.functional.leaky_relu(y + x if skip else y, self.leak)
         return self.output(self.normalisation(x))
 
 
@@ -71,6 +81,7 @@ class Learner:
         skip: bool = False,
         normalise: bool = False,
         mixed_precision: bool = False,
+        leak: float = 0.0,
     ) -> None:
         self.device = device
         self.shape: dict[str, Any] = {
@@ -79,12 +90,13 @@ class Learner:
             "outputs": outputs,
             "skip": skip,
             "norm": normalise,
+            "leak": leak,
         }
         self.learning_rate = learning_rate
         self.record_operations = normalise or mixed_precision
         self._mixed_precision = mixed_precision
         self._generator = generator
-        self.network = Perceptron(inputs, hidden, outputs, skip, normalise).to(device)
+        self.network = Perceptron(inputs, hidden, outputs, skip, normalise, leak).to(device)
         self.size = sum(parameter.numel() for parameter in self.network.parameters())
         self._weights, self._gradients, self._means, self._squares = torch.zeros(4, self.size, device=device).unbind()
         self._share_storage()
@@ -156,7 +168,7 @@ class Learner:
             outputs = torch.addmm(layer.bias, inputs[-1], layer.weight.t())
             if skip:
                 outputs += inputs[-1]
-            inputs.append(outputs.relu_())
+            inputs.append(nn.functional.leaky_relu_(outputs, network.leak))
         output = network.output
         flowing = gradient(torch.addmm(output.bias, inputs[-1], output.weight.t()))
         torch.mm(flowing.t(), inputs[-1], out=output.weight.grad)
@@ -164,7 +176,7 @@ class Learner:
         flowing = flowing @ output.weight
         for number in range(len(network.linear) - 1, -1, -1):
             layer = network.linear[number]
-            flowing = torch.ops.aten.threshold_backward(flowing, inputs[number + 1], 0.0)
+            flowing = torch.ops.aten.leaky_relu_backward(flowing, inputs[number + 1], network.leak, True)
             torch.mm(flowing.t(), inputs[number], out=layer.weight.grad)
             torch.sum(flowing, 0, out=layer.bias.grad)
             if number > 0:
@@ -194,6 +206,7 @@ class Learner:
             shape["skip"],
             shape["norm"],
             self._mixed_precision,
+            shape["leak"],
         )
         twin.set_weights(self.weights())
         return twin

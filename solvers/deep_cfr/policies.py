@@ -22,6 +22,7 @@ from cardtable.randomness import below, generator
 from solvers.deep_cfr.large import LargeDeepCFR
 from solvers.deep_cfr.levels import LevelTraverser
 from solvers.deep_cfr.networks import Learner
+from solvers.deep_cfr.sampling import regret_matching
 
 Average = Literal["single", "strategy", "current"]
 AVERAGES = ("single", "strategy", "current")
@@ -201,9 +202,8 @@ class NetworkBot(pyspiel.Bot):
 
 def probabilities(outputs: np.ndarray, legal: Sequence[int], softmax: bool) -> np.ndarray:
     """A network's outputs at one information state as probabilities of the legal actions."""
-    chosen = torch.from_numpy(np.asarray(outputs, np.float64)[list(legal)])
+    found = np.asarray(outputs, np.float64)[list(legal)]
     if softmax:
-        return torch.softmax(chosen, dim=0).numpy()
-    positive = chosen.clamp_min(0.0)
-    total = float(positive.sum())
-    return (positive / total).numpy() if total > 0.0 else np.full(len(legal), 1.0 / len(legal))
+        return torch.softmax(torch.from_numpy(found), dim=0).numpy()
+    regret_matching(found, len(found))
+    return found

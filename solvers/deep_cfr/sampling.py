@@ -39,6 +39,31 @@ def traversal_number(name: str) -> int:
 
 
 @compiled
+def regret_matching(strategy, count):
+    """Turns the first `count` advantages into a strategy, in place: in proportion to the positive ones.
+
+    Where none is positive the highest is played, as Brown et al. (2019) found better than playing uniformly: a network
+    that is a little too low must not make its player bid at random. All that tie for the highest are played alike, so
+    that play is uniform at the start, when networks answer zero.
+    """
+    total = 0.0
+    highest = strategy[0]
+    for action in range(count):
+        highest = max(highest, strategy[action])
+        total += max(strategy[action], 0.0)
+    if total > 0.0:
+        for action in range(count):
+            strategy[action] = max(strategy[action], 0.0) / total
+        return
+    ties = 0
+    for action in range(count):
+        if strategy[action] == highest:
+            ties += 1
+    for action in range(count):
+        strategy[action] = 1.0 / ties if strategy[action] == highest else 0.0
+
+
+@compiled
 def draw_from(strategy, count, generator):
     """An action index drawn from the first `count` probabilities."""
     left = uniform(generator)

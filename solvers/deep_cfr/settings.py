@@ -35,6 +35,7 @@ class Settings:
     hidden: tuple[int, ...] = (64, 64, 64)
     skip: bool = False  # add a layer's input to its output where the sizes allow it
     normalise: bool = False  # layer normalisation before the output layer
+    leak: float = 0.05  # slope of the activation below zero; 0 is ReLU, whose units can die
     # training
     loss: Literal["one_sided", "squared"] = "one_sided"
     steps: int = 10  # for each network and iteration
@@ -75,6 +76,7 @@ class Settings:
             _require(value is None or value >= 1, name, value, "1 or more, or None for no limit")
         for name in ("learning_rate", "strategy_learning_rate"):
             _require(getattr(self, name) > 0.0, name, getattr(self, name), "above 0")
+        _require(0.0 <= self.leak < 1.0, "leak", self.leak, "0 (ReLU) or more, below 1")
         _require(0.0 < self.epsilon <= 1.0, "epsilon", self.epsilon, "above 0, so that every action is tried, up to 1")
         for name in ("hidden", "strategy_hidden"):
             sizes = tuple(getattr(self, name))

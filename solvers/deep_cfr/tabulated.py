@@ -17,7 +17,7 @@ from numba import types
 from cardtable.compiled import compiled, entry_point
 from cardtable.memory_hints import borrowed
 from cardtable.rules import CHANCE, FUNCTION_TYPES, GENERATOR, PROBABILITIES, STATE, TERMINAL, Rules
-from solvers.deep_cfr.sampling import choose_tries, draw_from, estimate
+from solvers.deep_cfr.sampling import choose_tries, draw_from, estimate, regret_matching
 from solvers.tree import GameTree, representative_states
 
 PLAYER = 0
@@ -299,12 +299,9 @@ def _match(sets, advantages, action_offset, output_of_action, strategy):
     for row in range(len(sets)):
         start = action_offset[sets[row]]
         end = action_offset[sets[row] + 1]
-        total = 0.0
         for place in range(start, end):
-            strategy[place] = max(np.float64(advantages[row, output_of_action[place]]), 0.0)
-            total += strategy[place]
-        for place in range(start, end):
-            strategy[place] = strategy[place] / total if total > 0.0 else 1.0 / (end - start)
+            strategy[place] = advantages[row, output_of_action[place]]
+        regret_matching(strategy[start:], end - start)
 
 
 @entry_point(

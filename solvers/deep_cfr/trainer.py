@@ -111,6 +111,7 @@ class TabulatedDeepCFR:
             self.settings.skip,
             self.settings.normalise,
             self.settings.mixed_precision,
+            self.settings.leak,
         )
 
     def _memory(self, rows: int | None, stream: np.random.SeedSequence, number: int) -> Sums:

@@ -1,5 +1,7 @@
 """The networks' own differentiation and optimiser against torch's, and that nothing stays behind on another device."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -16,7 +18,7 @@ from solvers.deep_cfr.settings import Settings, find_device
 ROWS, INPUTS, OUTPUTS = 20, 7, 3
 
 
-def learner(device: str = "cpu", hidden: tuple[int, ...] = (8, 8, 6), **options: bool) -> Learner:
+def learner(device: str = "cpu", hidden: tuple[int, ...] = (8, 8, 6), **options: Any) -> Learner:
     made = Learner(INPUTS, hidden, OUTPUTS, 1e-2, torch.Generator().manual_seed(1), torch.device(device), **options)
     if device == "cpu":  # outputs start at zero; tests want all layers to matter
         made.set_weights(made.weights() + 0.1 * np.random.default_rng(0).standard_normal(len(made.weights())))
@@ -58,7 +60,18 @@ def losses(name: str, targets: torch.Tensor, legal: torch.Tensor):
 
 
 @pytest.mark.parametrize("name", ["squared", "one_sided", "strategy"])
-@pytest.mark.parametrize("options", [{}, {"skip": True}, {"normalise": True}, {"skip": True, "normalise": True}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"skip": True},
+        {"normalise": True},
+        {"skip": True, "normalise": True},
+        {"leak": 0.05},
+        {"skip": True, "leak": 0.3},
+        {"normalise": True, "leak": 0.3},
+    ],
+)
 def test_training_is_what_torch_would_do(name: str, options: dict) -> None:
     features, targets, legal = data()
     ours, theirs = learner(**options), learner(**options).network
@@ -71,6 +84,20 @@ def test_training_is_what_torch_would_do(name: str, options: dict) -> None:
         optimiser.step()
     for mine, other in zip(ours.network.parameters(), theirs.parameters(), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.05])
+def test_dead_units_learn_again_if_the_activation_leaks(leak: float) -> None:
+    features, targets, _ = data()
+    one = learner(hidden=(8,), leak=leak)
+    with torch.no_grad():
+        one.network.linear[0].bias.fill_(-100.0)  # no feature is so large: every unit is off
+    before = one.weights()
+    gradient = regression_gradient(targets, torch.ones_like(targets), False)
+    for _ in range(20):
+        one.fit(features, gradient)
+    first_layer = INPUTS * 8
+    assert np.array_equal(one.weights()[:first_layer], before[:first_layer]) == (leak == 0.0)
 
 
 @pytest.mark.parametrize("options", [{}, {"normalise": True}])
@@ -167,6 +194,8 @@ def test_devices_that_are_not_there(name: str, message: str) -> None:
         {"loss": "mse"},
         {"tries": 0},
         {"epsilon": 0.0},
+        {"leak": -0.1},
+        {"leak": 1.0},
         {"batch": -1},
         {"memory_rows": 0},
         {"learning_rate": 0.0},

@@ -11,7 +11,7 @@ from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.levels import LevelTraverser, NodeBudgetError
 from solvers.deep_cfr.policies import NetworkPolicy
 from solvers.deep_cfr.reservoir import unpack
-from solvers.deep_cfr.sampling import traversal_number
+from solvers.deep_cfr.sampling import regret_matching, traversal_number
 from solvers.deep_cfr.tabulated import TabulatedGame
 from solvers.tree import representative_states
 from tests.solvers.deep_cfr import oracle
@@ -31,6 +31,21 @@ def largest_z(found: np.ndarray, visited: np.ndarray, exact: np.ndarray) -> floa
     judged = (visited.sum(axis=0) > len(visited) / 3) & (distance > 0.0)
     assert judged.sum() > 5
     return float((distance[judged] / np.maximum(error[judged], 1e-12)).max())
+
+
+@pytest.mark.parametrize(
+    ("advantages", "strategy"),
+    [
+        ([3.0, -1.0, 1.0], [0.75, 0.0, 0.25]),
+        ([-3.0, -1.0, -2.0], [0.0, 1.0, 0.0]),  # none positive: the highest
+        ([0.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]),
+        ([-1.0, 0.0, 0.0], [0.0, 0.5, 0.5]),
+    ],
+)
+def test_regret_matching(advantages: list[float], strategy: list[float]) -> None:
+    found = np.array([*advantages, 7.0])  # what lies behind `count` is left alone
+    regret_matching(found, 3)
+    np.testing.assert_allclose(found, [*strategy, 7.0])
 
 
 @pytest.mark.parametrize(
