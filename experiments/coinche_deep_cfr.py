@@ -146,7 +146,11 @@ def claims(found: Curves) -> list[dict[str, Any]]:
     for traversal in TRAVERSALS:
         void = over_time(found, "itself", traversal, "void rate")
         turns = over_time(found, "itself", traversal, "table turns")[-1]
-        seen = f"void rate {void.min():.2f} to {void.max():.2f}, last {void[-1]:.2f}; {turns:.2f} table turns"
+        peak = int(found["itself", traversal][int(void.argmax())]["step"])
+        seen = (
+            f"void rate {void.min():.2f} to {void.max():.2f} (after {peak} iterations), last {void[-1]:.2f}; "
+            f"{turns:.2f} table turns"
+        )
         judge("C1 self-play ends in all-pass", "itself", traversal, seen, bool(void[-1] > 0.9))
     opening = heuristic_play("cautious", "strong", deals=20_000, seed=1)
     gain, width = opening["points a deal"], opening["± (95%)"]

@@ -73,7 +73,6 @@ flags.DEFINE_enum("loss", None, LOSSES, "of the advantage networks")
 flags.DEFINE_integer("steps", None, "training steps for each network and iteration", 1)
 flags.DEFINE_integer("batch", None, "rows of a minibatch; 0 is everything at once", 0)
 flags.DEFINE_float("learning_rate", None, "of the advantage networks")
-flags.DEFINE_float("renewal", None, "new networks are tried each time iterations grew by this factor; 1: never", 1.0)
 flags.DEFINE_bool("warm_start", None, "go on with the last iteration's weights; otherwise train from scratch")
 flags.DEFINE_integer("memory_rows", None, "rows of each advantage memory", 1)
 flags.DEFINE_integer("strategy_memory_rows", None, "rows of each strategy memory", 1)
@@ -86,7 +85,7 @@ flags.DEFINE_integer("node_budget", None, "nodes of one chunk of traversals", 1)
 CHOSEN = (
     *("traversal", "traversals", "tries", "epsilon", "networks", "skip", "normalise", "leak", "loss", "steps", "batch"),
     *("learning_rate", "warm_start", "memory_rows", "strategy_memory_rows", "strategy_network", "mixed_precision"),
-    *("node_budget", "device", "threads", "renewal"),
+    *("node_budget", "device", "threads"),
 )
 PAPER: dict[str, Any] = {
     "traversals": 256,

@@ -73,6 +73,14 @@ TASKS = (
         {("single", 60): 0.06, ("single", 120): 0.035, ("strategy", 60): 0.08, ("strategy", 120): 0.06},
     ),
     Task(
+        "leduc_poker, longer",  # must not get worse again
+        "leduc_poker",
+        Settings(strategy_network=False),
+        (120, 300),
+        {("single", 120): 0.035, ("single", 300): 0.035},
+        with_openspiel=False,
+    ),
+    Task(
         "leduc_poker, a million rows",
         "leduc_poker",
         Settings(memory_rows=1_000_000, strategy_network=False),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +12,6 @@ from solvers.deep_cfr.sampling import TRAVERSALS
 
 LOSSES = ("one_sided", "squared")
 NETWORKS = ("seat", "team", "shared")
-FIRST_RENEWAL = 500
 DEVICES = ("cpu", "cuda", "mps", "meta")
 
 
@@ -42,8 +40,6 @@ class Settings:
     batch: int = 512
     learning_rate: float = 5e-3
     warm_start: bool = True
-    renewal: float = 1.5  # new networks take over where they fit better, tried when t has grown so much; 1: never
-    renewal_steps: int = 1000
     memory_rows: int | None = None  # for each network
     linear: bool = True  # iteration t weighs t; otherwise all weigh the same
     # averages
@@ -65,12 +61,11 @@ class Settings:
         _require(self.traversal in TRAVERSALS, "traversal", self.traversal, ", ".join(TRAVERSALS))
         _require(self.networks in NETWORKS, "networks", self.networks, ", ".join(NETWORKS))
         _require(self.loss in LOSSES, "loss", self.loss, ", ".join(LOSSES))
-        counts = ("traversals", "tries", "steps", "renewal_steps", "strategy_steps", "snapshots")
+        counts = ("traversals", "tries", "steps", "strategy_steps", "snapshots")
         for name in (*counts, "threads", "node_budget", "width"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
         for name in ("batch", "strategy_batch"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "0 (everything at once) or more")
-        _require(self.renewal >= 1.0, "renewal", self.renewal, "1 (never) or more")
         for name in ("memory_rows", "strategy_memory_rows"):
             value = getattr(self, name)
             _require(value is None or value >= 1, name, value, "1 or more, or None for no limit")
@@ -89,13 +84,6 @@ class Settings:
     def weight(self, iteration: int) -> float:
         """What iteration t counts in averages; t = 1, 2, 3, ..."""
         return float(iteration) if self.linear else 1.0
-
-    def renews(self, iteration: int) -> bool:
-        """Whether new networks challenge the old ones in iteration t: in FIRST_RENEWAL, then at growing distances."""
-        if self.renewal == 1.0 or not self.warm_start or iteration < FIRST_RENEWAL:
-            return False
-        times = [int(math.log(t / FIRST_RENEWAL, self.renewal) + 1e-9) for t in (iteration, iteration - 1)]
-        return iteration == FIRST_RENEWAL or times[0] != times[1]
 
 
 def find_device(name: str) -> torch.device:

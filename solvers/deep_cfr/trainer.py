@@ -31,8 +31,6 @@ from solvers.deep_cfr.tabulated import TabulatedGame
 from solvers.policies import TablePolicy
 from solvers.sequence_form import SequenceForm
 
-TINY = 1e-30
-
 
 def networks_of_seats(networks: str, num_players: int, teams: Sequence[Sequence[int]]) -> list[int]:
     """Which network each seat uses: its own, its team's, or the only one."""
@@ -168,29 +166,14 @@ class TabulatedDeepCFR:
         targets = learner.to_device(normalised(means, weights, one_sided))
         whole = regression_gradient(targets, learner.to_device(weights), one_sided)
 
-        def fit(network: Learner, steps: int) -> None:
-            for rows in self._batches(shares, chosen.batch, steps, self._torch_generator):
-                if rows is None:
-                    network.fit(self._features[number], whole)
-                else:
-                    gradient = regression_gradient(targets[rows], self._legal[number][rows] / len(rows), one_sided)
-                    network.fit(self._features[number][rows], gradient)
-
-        def error(network: Learner) -> float:
-            """Four times the weighted squares: the gradient by the outputs is twice weight times difference."""
-            with torch.inference_mode():
-                outputs = network.forward(self._features[number])
-                return float((whole(outputs) ** 2 / learner.to_device(weights).clamp_min(TINY)).sum())
-
         if not chosen.warm_start:
             learner.restart()
-        fit(learner, chosen.steps)
-        if chosen.renews(self.iterations):
-            rival = learner.copy()
-            rival.restart(self._torch_generator)
-            fit(rival, chosen.renewal_steps)  # with a constant rate: Adam's moments must suit the steps to come
-            if error(rival) < error(learner):
-                learner.set_state("rival", rival.state("rival"))
+        for rows in self._batches(shares, chosen.batch, chosen.steps, self._torch_generator):
+            if rows is None:
+                learner.fit(self._features[number], whole)
+            else:
+                gradient = regression_gradient(targets[rows], self._legal[number][rows] / len(rows), one_sided)
+                learner.fit(self._features[number][rows], gradient)
         advantages = learner.evaluate(self._features[number])
         self.tabulated.regret_matching(self._sets[number], advantages, self.strategy)
 

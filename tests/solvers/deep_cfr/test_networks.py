@@ -199,17 +199,9 @@ def test_devices_that_are_not_there(name: str, message: str) -> None:
         {"batch": -1},
         {"memory_rows": 0},
         {"learning_rate": 0.0},
-        {"renewal": 0.5},
         {"hidden": ()},
     ],
 )
 def test_settings_are_checked(wrong: dict) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*allowed"):
         Settings(**wrong)
-
-
-def test_new_networks_are_tried_at_growing_distances() -> None:
-    settings = Settings(renewal=2.0)
-    assert [t for t in range(1, 5000) if settings.renews(t)] == [500, 1000, 2000, 4000]
-    assert not any(Settings(renewal=1.0).renews(t) for t in range(1, 5000))
-    assert not any(Settings(warm_start=False).renews(t) for t in range(1, 5000))

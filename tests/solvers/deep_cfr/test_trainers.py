@@ -123,20 +123,6 @@ def test_an_interrupted_run_of_a_large_game(changes: dict) -> None:
     assert same(whole.get_state(), second.get_state())
 
 
-@pytest.mark.parametrize("ruined", [True, False])
-def test_a_new_network_takes_over_from_one_that_cannot_learn(ruined: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solvers.deep_cfr.settings.FIRST_RENEWAL", 30)
-    settings = KUHN.replace(renewal_steps=7, learning_rate=1e-3)  # too little for a new network to be any good
-    trainer = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), settings, seed=1)
-    trainer.run(29)
-    if ruined:
-        for learner in trainer.learners:
-            learner.set_weights(np.full(learner.size, -1e3))  # units that answer nothing to everything
-    trainer.run(1)
-    steps = [trainer.get_state()[f"advantage.{player}.steps"] for player in range(2)]
-    assert steps == ([7, 7] if ruined else [300, 300])  # a new network has an optimiser that starts counting anew
-
-
 def test_threads_change_nothing() -> None:
     game = pyspiel.load_game("python_toepen(suits=3,ranks=3,hand_size=3)")
     one, two = (LargeDeepCFR(game, FEW.replace(threads=threads), seed=5) for threads in (1, 2))
