@@ -145,6 +145,7 @@ class LargeDeepCFR:
             chosen.epsilon,
             chosen.node_budget,
             chosen.width,
+            first_tries=chosen.first_tries,
         )
         self.learning_seats = [seat for seat in range(rules.num_players) if not self.traverser.is_fixed[seat]]
         self.used_networks = sorted({self.network_of_seat[seat] for seat in self.learning_seats})

@@ -5,6 +5,11 @@ moves and fixed opponents are played on the way), encoded by compiled code, move
 in one batch for each network, moved back in one copy, and expanded: some or all actions where the traverser decides,
 one drawn action elsewhere. On the way back, values and regrets are computed level by level, and rows are collected
 for the reservoirs. A level that is too wide continues in pieces, so memory stays bounded.
+
+Below a decision of the traverser with n actions, rows weigh 1 / n of what its factor (see `sampling`) says. That only
+changes the unit in which an information state counts, because its own earlier decisions are known to it, and keeps all
+decisions of a game in the loss: without it those after 43 calls and seven cards weigh a million times as much as the
+first call, which is then never trained. Algorithm 3 has no weights, and stays as it is written.
 """
 
 from __future__ import annotations
@@ -36,7 +41,7 @@ from cardtable.rules import (
 )
 from solvers.deep_cfr.networks import Learner
 from solvers.deep_cfr.reservoir import Rows, pack
-from solvers.deep_cfr.sampling import choose_tries, draw_from, estimate, regret_matching
+from solvers.deep_cfr.sampling import ALGORITHM_3, choose_tries, draw_from, estimate, regret_matching
 
 PARTS = ("rules", "encoding", "network", "sampling")
 
@@ -67,6 +72,7 @@ class _Level(NamedTuple):
     legal: np.ndarray
     strategy: np.ndarray
     factor: np.ndarray
+    tries: np.ndarray
 
 
 @compiled
@@ -103,6 +109,7 @@ class LevelTraverser:
         node_budget: int = 1_000_000,
         width: int = 16_384,
         binary: bool | None = None,
+        first_tries: int | None = None,
     ) -> None:
         if rules.num_players > MAX_SEATS:
             raise ValueError(f"games of at most {MAX_SEATS} players can be traversed, not {rules.num_players}")
@@ -120,6 +127,7 @@ class LevelTraverser:
         self._choosers = [_at_hand(seat or _no_player, PLAYER_SIGNATURE) for seat in (*seats, *nobody)]
         self._traversal = traversal
         self._tries = tries
+        self._first_tries = tries if first_tries is None else first_tries
         self._epsilon = epsilon
         self.node_budget = node_budget
         self.width = width
@@ -138,7 +146,7 @@ class LevelTraverser:
     def traverse_from(self, states: np.ndarray, player: int, random_numbers: np.ndarray) -> Collected:
         """The same from given states, which are changed."""
         chunk = _Chunk(self, player, random_numbers, len(states))
-        values = chunk.descend(states, np.ones(len(states)))
+        values = chunk.descend(states, np.ones(len(states)), np.ones(len(states), np.bool_))
         return Collected(chunk.regrets, chunk.strategies, float(values.sum()), chunk.decisions, chunk.nodes)
 
     def settle(
@@ -228,8 +236,11 @@ class _Chunk:
         self.decisions = 0
         self.nodes = 0
 
-    def descend(self, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Values of these nodes to the traverser; everything below them is visited and collected."""
+    def descend(self, states: np.ndarray, weights: np.ndarray, undecided: np.ndarray) -> np.ndarray:
+        """Values of these nodes to the traverser; everything below them is visited and collected.
+
+        `undecided` says where the traverser has not made a decision yet.
+        """
         t, player = self._t, self._player
         clock = time.thread_time()
         players, values, offsets, legal, moves = t.settle(states, player, self._generator)
@@ -250,6 +261,7 @@ class _Chunk:
         clock = self._spent("network", clock)
         del features
         strategy, factor = np.empty(len(legal)), np.empty(len(legal))
+        tries = np.where(undecided, t._first_tries, t._tries)
         children = _choose(
             outputs,
             order,
@@ -258,7 +270,7 @@ class _Chunk:
             legal,
             player,
             t._traversal,
-            t._tries,
+            tries,
             t._epsilon,
             self._generator,
             strategy,
@@ -276,19 +288,20 @@ class _Chunk:
             factor,
             weights,
             player,
+            t._traversal,
             child_states,
             child_weights,
         )
         clock = self._spent("rules", clock)
         del states
+        row_of_action = np.repeat(np.arange(len(players)), np.diff(offsets))
+        child_undecided = (undecided & (players != player))[row_of_action[factor > 0.0]]
+        pieces = [slice(start, start + t.width) for start in range(0, children, t.width)]
         child_values = np.concatenate(
-            [
-                self.descend(child_states[start : start + t.width], child_weights[start : start + t.width])
-                for start in range(0, children, t.width)
-            ]
+            [self.descend(child_states[piece], child_weights[piece], child_undecided[piece]) for piece in pieces]
         )
         clock = time.thread_time()
-        level = _Level(players, values, offsets, legal, strategy, factor)
+        level = _Level(players, values, offsets, legal, strategy, factor, tries)
         self._collect(level, order, starts, packed, weights, child_values)
         self._spent("sampling", clock)
         return values
@@ -310,7 +323,7 @@ class _Chunk:
         """Computes values and regrets of a level, and files the rows of each network."""
         targets = np.full((len(order), self._t.rules.num_distinct_actions), np.nan, np.float32)
         t = self._t
-        _backward(*level, order, child_values, self._player, t._traversal, t._tries, t._epsilon, targets)
+        _backward(*level, order, child_values, self._player, t._traversal, t._epsilon, targets)
         own = level.players[order] == self._player
         row_weights = weights[order].astype(np.float32)
         for number in range(len(starts) - 1):
@@ -472,7 +485,7 @@ def _choose(
             strategy[place] = outputs[i, legal[place]]
         regret_matching(strategy[start:], end - start)
         if players[row] == traverser:
-            choose_tries(traversal, tries, epsilon, strategy[start:], end - start, generator, factor[start:])
+            choose_tries(traversal, tries[row], epsilon, strategy[start:], end - start, generator, factor[start:])
             for place in range(start, end):
                 if factor[place] > 0.0:
                     children += 1
@@ -491,19 +504,34 @@ def _choose(
     _SHORTS,
     PROBABILITIES,
     PROBABILITIES,
-    types.int64,
+    *(types.int64,) * 2,
     _STATES,
     PROBABILITIES,
     nogil=True,
 )
-def _expand(apply_action, states, players, offsets, legal, factor, weights, traverser, child_states, child_weights):
+def _expand(
+    apply_action,
+    states,
+    players,
+    offsets,
+    legal,
+    factor,
+    weights,
+    traverser,
+    traversal,
+    child_states,
+    child_weights,
+):
     child = 0
     for row in range(len(states)):
+        own = 1.0  # what the weight is multiplied by below a decision of the traverser, besides the factor
+        if players[row] == traverser and traversal != ALGORITHM_3:
+            own = 1.0 / (offsets[row + 1] - offsets[row])
         for place in range(offsets[row], offsets[row + 1]):
             if factor[place] > 0.0:
                 child_states[child] = states[row]
                 apply_action(child_states[child], np.int64(legal[place]))
-                child_weights[child] = weights[row] * (factor[place] if players[row] == traverser else 1.0)
+                child_weights[child] = weights[row] * factor[place] * own
                 child += 1
 
 
@@ -531,11 +559,11 @@ def _backward(
     legal,
     strategy,
     factor,
+    tries,
     order,
     child_values,
     traverser,
     traversal,
-    tries,
     epsilon,
     targets,
 ):
@@ -560,7 +588,9 @@ def _backward(
                 if factor[start + i] > 0.0:
                     found[i] = child_values[child]
                     child += 1
-            values[row] = estimate(traversal, tries, epsilon, strategy[start:], found, factor[start:], count, regrets)
+            values[row] = estimate(
+                traversal, tries[row], epsilon, strategy[start:], found, factor[start:], count, regrets
+            )
             for i in range(count):
                 target[legal[start + i]] = regrets[i]
         else:

@@ -9,10 +9,13 @@ import pyspiel
 Strategy = Callable[[pyspiel.State], dict[int, float]]
 
 
-def exact_regrets(game: pyspiel.Game, player: int, strategy: Strategy) -> dict[str, dict[int, float]]:
+def exact_regrets(
+    game: pyspiel.Game, player: int, strategy: Strategy, own_uniform: bool = False
+) -> dict[str, dict[int, float]]:
     """sum over histories of I of (reach of everyone but `player`) * (value of the action - value of the history).
 
-    Only information states of `player` with a choice are listed.
+    Only information states of `player` with a choice are listed. With `own_uniform` the reach has a factor 1 / n for
+    each earlier decision of the player with n actions, which is the same for all histories of I.
     """
     regrets: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
 
@@ -24,7 +27,8 @@ def exact_regrets(game: pyspiel.Game, player: int, strategy: Strategy) -> dict[s
         legal = state.legal_actions()
         chosen = strategy(state) if len(legal) > 1 else {legal[0]: 1.0}
         mine = state.current_player() == player
-        values = {a: walk(state.child(a), others_reach * (1.0 if mine else chosen[a])) for a in legal}
+        own = 1.0 / len(legal) if own_uniform else 1.0
+        values = {a: walk(state.child(a), others_reach * (own if mine else chosen[a])) for a in legal}
         value = sum(chosen[a] * values[a] for a in legal)
         if mine and len(legal) > 1:
             for a in legal:

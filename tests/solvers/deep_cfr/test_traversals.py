@@ -98,15 +98,23 @@ def wide_awake(game: pyspiel.Game, seed: int = 1, **changes: object) -> LargeDee
 
 
 @pytest.mark.parametrize(
-    ("traversal", "tries", "unbiased"),
-    [("external", 1, True), ("corrected", 1, True), ("corrected", 2, True), ("algorithm3_biased", 1, False)],
+    ("traversal", "tries", "first_tries", "unbiased"),
+    [
+        ("external", 1, None, True),
+        ("corrected", 1, None, True),
+        ("corrected", 2, None, True),
+        ("corrected", 1, 2, True),
+        ("algorithm3_biased", 1, None, False),
+    ],
 )
-def test_regrets_level_by_level(traversal: str, tries: int, unbiased: bool) -> None:
+def test_regrets_level_by_level(traversal: str, tries: int, first_tries: int | None, unbiased: bool) -> None:
     game = pyspiel.load_game(SMALL)
-    trainer = wide_awake(game, traversal=traversal, tries=tries, networks="seat", width=16)
+    chosen = {"traversal": traversal, "tries": tries, "first_tries": first_tries}
+    trainer = wide_awake(game, **chosen, networks="seat", width=16)
     policy = NetworkPolicy(trainer, "current")
     player = 1
-    exact_by_text = oracle.exact_regrets(game, player, policy.action_probabilities)
+    own_uniform = traversal != "algorithm3_biased"
+    exact_by_text = oracle.exact_regrets(game, player, policy.action_probabilities, own_uniform)
     rows, exact = feature_rows(game, player, exact_by_text)
     found = np.zeros((CHUNKS, *exact.shape))
     visited = np.zeros((CHUNKS, *exact.shape), np.bool_)
