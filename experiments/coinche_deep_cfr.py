@@ -35,7 +35,7 @@ OPPONENTS = ("random", "simple", "strong")
 TRAVERSALS = {"Algorithm 3": "algorithm3_biased", "corrected": "corrected"}
 # Little work in an iteration, so that there are many: about 100,000 nodes.
 SETTINGS: dict[str, Any] = {"traversals": 32, "tries": 2, "steps": 50, "batch": 256}
-# Two of 43 calls leave weights of 43 and regrets of nothing but noise, so the corrected traversal tries all first calls.
+# Two of 43 calls mean weights of 43, and regrets that are mostly noise: the corrected traversal tries all first calls.
 CORRECTED: dict[str, Any] = {"traversals": 4, "first_tries": 43}
 QUICK_SETTINGS: dict[str, Any] = {"traversals": 1, "tries": 2}
 NODE_BUDGET = 100_000_000
