@@ -1,10 +1,10 @@
 """The Deep CFR experiments of the Coinche paper: `python -m experiments.coinche_deep_cfr --seconds=900 --workers=2`.
 
-Eight runs of the same length: self-play (the paper's Figure 1) and training against random, simple and strong players
-(its Figure 3), each with the paper's Algorithm 3 as written, which is biased, and with the corrected traversal, which
-tries every first call in fewer traversals. `--paper` uses the paper's networks, memories and training (its Table 3)
-with both; then nothing else differs. The report compares what happened with the paper's claims C1, C2 and C6 to C8;
-with few iterations it says so instead of judging.
+Twelve runs of the same length: self-play (the paper's Figure 1) and training against random, simple and strong players
+(its Figure 3), each with the paper's Algorithm 3 as written, which is biased, with the same algorithm corrected, and
+with rollouts, which are unbiased too and have less noise. Nothing else differs between the three. `--paper` uses the
+paper's networks, memories and training (its Table 3). The report compares what happened with the paper's claims C1, C2
+and C6 to C8; with few iterations it says so instead of judging.
 """
 
 from __future__ import annotations
@@ -27,16 +27,14 @@ from experiments.side_by_side import side_by_side
 from solvers.deep_cfr.levels import NodeBudgetError
 
 FLAGS = flags.FLAGS  # those of experiments.deep_cfr; --game, --opponents and --traversal are set here
-flags.DEFINE_integer("workers", 1, "processes; each of the eight runs is one thread in one of them", 1)
+flags.DEFINE_integer("workers", 1, "processes; each of the twelve runs is one thread in one of them", 1)
 
 SELF_PLAY_GAME = "python_coinche"
 GAME = "python_coinche(reward=good,trick_reward=0.1)"  # the paper's reward in its section on fixed opponents
 OPPONENTS = ("random", "simple", "strong")
-TRAVERSALS = {"Algorithm 3": "algorithm3_biased", "corrected": "corrected"}
-# Little work in an iteration, so that there are many: about 100,000 nodes.
+TRAVERSALS = {"Algorithm 3": "algorithm3_biased", "corrected": "corrected", "rollouts": "rollouts"}
+# Little work in an iteration, so that there are many.
 SETTINGS: dict[str, Any] = {"traversals": 32, "tries": 2, "steps": 50, "batch": 256}
-# Two of 43 calls mean weights of 43, and regrets that are mostly noise: the corrected traversal tries all first calls.
-CORRECTED: dict[str, Any] = {"traversals": 4, "first_tries": 43}
 QUICK_SETTINGS: dict[str, Any] = {"traversals": 1, "tries": 2}
 NODE_BUDGET = 100_000_000
 ENOUGH_ITERATIONS = 100  # fewer say nothing about the paper's 5,000
@@ -69,7 +67,7 @@ def options(out: str, opponents: str, traversal: str) -> dict[str, Any]:
     if FLAGS.quick:
         settings |= QUICK_SETTINGS
     elif not FLAGS.paper:
-        settings |= SETTINGS | (CORRECTED if traversal == "corrected" else {})
+        settings |= SETTINGS
     if opponents != "itself":
         settings["networks"] = "team"
     return {

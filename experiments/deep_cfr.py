@@ -63,8 +63,7 @@ flags.DEFINE_float("checkpoint_seconds", 60.0, "CPU seconds between checkpoints"
 flags.DEFINE_enum("traversal", None, TRAVERSALS, "which of the traverser's actions are tried; default: by engine")
 flags.DEFINE_integer("traversals", None, "for each player and iteration", 1)
 flags.DEFINE_integer("tries", None, "actions drawn at a decision of the traverser", 1)
-flags.DEFINE_integer("first_tries", None, "the same at the traverser's first decision; default: --tries", 1)
-flags.DEFINE_float("epsilon", None, "share of uniform draws of the corrected traversal")
+flags.DEFINE_float("epsilon", None, "share of uniform draws of the corrected traversal and of rollouts")
 flags.DEFINE_enum("networks", None, NETWORKS, "one network for each seat, for each team, or for all")
 flags.DEFINE_list("hidden", None, "sizes of the hidden layers")
 flags.DEFINE_bool("skip", None, "skip connections")
@@ -88,7 +87,6 @@ CHOSEN = (
         "traversal",
         "traversals",
         "tries",
-        "first_tries",
         "epsilon",
         "networks",
         "skip",

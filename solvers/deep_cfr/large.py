@@ -36,7 +36,7 @@ PROBE = 4  # traversals of a seat's first chunk
 
 # What suits large games: rows instead of sums, minibatches, and few traversals. One-sided losses need exact means.
 LARGE_DEFAULTS: dict[str, Any] = {
-    "traversal": "corrected",
+    "traversal": "rollouts",
     "traversals": 256,
     "tries": 2,
     "hidden": (64, 64),
@@ -145,7 +145,6 @@ class LargeDeepCFR:
             chosen.epsilon,
             chosen.node_budget,
             chosen.width,
-            first_tries=chosen.first_tries,
         )
         self.learning_seats = [seat for seat in range(rules.num_players) if not self.traverser.is_fixed[seat]]
         self.used_networks = sorted({self.network_of_seat[seat] for seat in self.learning_seats})

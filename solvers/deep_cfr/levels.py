@@ -5,11 +5,6 @@ moves and fixed opponents are played on the way), encoded by compiled code, move
 in one batch for each network, moved back in one copy, and expanded: some or all actions where the traverser decides,
 one drawn action elsewhere. On the way back, values and regrets are computed level by level, and rows are collected
 for the reservoirs. A level that is too wide continues in pieces, so memory stays bounded.
-
-Below a decision of the traverser with n actions, rows weigh 1 / n of what its factor (see `sampling`) says. That only
-changes the unit in which an information state counts, because its own earlier decisions are known to it, and keeps all
-decisions of a game in the loss: without it those after 43 calls and seven cards weigh a million times as much as the
-first call, which is then never trained. Algorithm 3 has no weights, and stays as it is written.
 """
 
 from __future__ import annotations
@@ -41,7 +36,14 @@ from cardtable.rules import (
 )
 from solvers.deep_cfr.networks import Learner
 from solvers.deep_cfr.reservoir import Rows, pack
-from solvers.deep_cfr.sampling import ALGORITHM_3, choose_tries, draw_from, estimate, regret_matching
+from solvers.deep_cfr.sampling import (
+    choose_tries,
+    draw_from,
+    estimate,
+    regret_matching,
+    share_weight,
+    tries_several,
+)
 
 PARTS = ("rules", "encoding", "network", "sampling")
 
@@ -72,7 +74,6 @@ class _Level(NamedTuple):
     legal: np.ndarray
     strategy: np.ndarray
     factor: np.ndarray
-    tries: np.ndarray
 
 
 @compiled
@@ -109,7 +110,6 @@ class LevelTraverser:
         node_budget: int = 1_000_000,
         width: int = 16_384,
         binary: bool | None = None,
-        first_tries: int | None = None,
     ) -> None:
         if rules.num_players > MAX_SEATS:
             raise ValueError(f"games of at most {MAX_SEATS} players can be traversed, not {rules.num_players}")
@@ -127,7 +127,6 @@ class LevelTraverser:
         self._choosers = [_at_hand(seat or _no_player, PLAYER_SIGNATURE) for seat in (*seats, *nobody)]
         self._traversal = traversal
         self._tries = tries
-        self._first_tries = tries if first_tries is None else first_tries
         self._epsilon = epsilon
         self.node_budget = node_budget
         self.width = width
@@ -146,7 +145,7 @@ class LevelTraverser:
     def traverse_from(self, states: np.ndarray, player: int, random_numbers: np.ndarray) -> Collected:
         """The same from given states, which are changed."""
         chunk = _Chunk(self, player, random_numbers, len(states))
-        values = chunk.descend(states, np.ones(len(states)), np.ones(len(states), np.bool_))
+        values = chunk.descend(states, np.ones(len(states)))
         return Collected(chunk.regrets, chunk.strategies, float(values.sum()), chunk.decisions, chunk.nodes)
 
     def settle(
@@ -236,11 +235,8 @@ class _Chunk:
         self.decisions = 0
         self.nodes = 0
 
-    def descend(self, states: np.ndarray, weights: np.ndarray, undecided: np.ndarray) -> np.ndarray:
-        """Values of these nodes to the traverser; everything below them is visited and collected.
-
-        `undecided` says where the traverser has not made a decision yet.
-        """
+    def descend(self, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Values of these nodes to the traverser; everything below is visited, and collected if it weighs something."""
         t, player = self._t, self._player
         clock = time.thread_time()
         players, values, offsets, legal, moves = t.settle(states, player, self._generator)
@@ -260,21 +256,22 @@ class _Chunk:
         outputs = t.outputs(features, starts)
         clock = self._spent("network", clock)
         del features
-        strategy, factor = np.empty(len(legal)), np.empty(len(legal))
-        tries = np.where(undecided, t._first_tries, t._tries)
+        strategy, factor, share = (np.empty(len(legal)) for _ in range(3))
         children = _choose(
             outputs,
             order,
             players,
             offsets,
             legal,
+            weights,
             player,
             t._traversal,
-            tries,
+            t._tries,
             t._epsilon,
             self._generator,
             strategy,
             factor,
+            share,
         )
         clock = self._spent("sampling", clock)
         child_states = np.empty((children, states.shape[1]), np.int64)
@@ -282,26 +279,20 @@ class _Chunk:
         _expand(
             t._kernel.apply_action,
             states,
-            players,
             offsets,
             legal,
             factor,
+            share,
             weights,
-            player,
-            t._traversal,
             child_states,
             child_weights,
         )
         clock = self._spent("rules", clock)
         del states
-        row_of_action = np.repeat(np.arange(len(players)), np.diff(offsets))
-        child_undecided = (undecided & (players != player))[row_of_action[factor > 0.0]]
         pieces = [slice(start, start + t.width) for start in range(0, children, t.width)]
-        child_values = np.concatenate(
-            [self.descend(child_states[piece], child_weights[piece], child_undecided[piece]) for piece in pieces]
-        )
+        child_values = np.concatenate([self.descend(child_states[piece], child_weights[piece]) for piece in pieces])
         clock = time.thread_time()
-        level = _Level(players, values, offsets, legal, strategy, factor, tries)
+        level = _Level(players, values, offsets, legal, strategy, factor)
         self._collect(level, order, starts, packed, weights, child_values)
         self._spent("sampling", clock)
         return values
@@ -323,11 +314,14 @@ class _Chunk:
         """Computes values and regrets of a level, and files the rows of each network."""
         targets = np.full((len(order), self._t.rules.num_distinct_actions), np.nan, np.float32)
         t = self._t
-        _backward(*level, order, child_values, self._player, t._traversal, t._epsilon, targets)
+        args = (self._player, t._traversal, t._tries, t._epsilon)
+        _backward(*level, order, weights, child_values, *args, targets)
         own = level.players[order] == self._player
         row_weights = weights[order].astype(np.float32)
+        counts = row_weights > 0.0
         for number in range(len(starts) - 1):
             here = np.arange(starts[number], starts[number + 1])
+            here = here[counts[here]]
             for chosen, pile in ((here[own[here]], self.regrets), (here[~own[here]], self.strategies)):
                 if len(chosen):
                     pile.append((number, Rows(packed[chosen], targets[chosen], row_weights[chosen])))
@@ -467,6 +461,7 @@ def _choose(
     players,
     offsets,
     legal,
+    weights,
     traverser,
     traversal,
     tries,
@@ -474,8 +469,12 @@ def _choose(
     generator,
     strategy,
     factor,
+    share,
 ):
-    """Regret matching, then which actions are tried with which factor; returns how many children there are."""
+    """Regret matching, then which actions are tried, with which factor, and what share of a row's weight goes below.
+
+    Returns how many children there are.
+    """
     children = 0
     for i in range(len(order)):
         row = order[i]
@@ -484,13 +483,15 @@ def _choose(
         for place in range(start, end):
             strategy[place] = outputs[i, legal[place]]
         regret_matching(strategy[start:], end - start)
-        if players[row] == traverser:
-            choose_tries(traversal, tries[row], epsilon, strategy[start:], end - start, generator, factor[start:])
+        if players[row] == traverser and tries_several(traversal, weights[row]):
+            choose_tries(traversal, tries, epsilon, strategy[start:], end - start, generator, factor[start:])
+            share_weight(traversal, epsilon, strategy[start:], factor[start:], end - start, generator, share[start:])
             for place in range(start, end):
                 if factor[place] > 0.0:
                     children += 1
         else:
             factor[start:end] = 0.0
+            share[start:end] = 1.0
             factor[start + draw_from(strategy[start:], end - start, generator)] = 1.0
             children += 1
     return children
@@ -500,38 +501,22 @@ def _choose(
     FUNCTION_TYPES["apply_action"],
     _STATES,
     WORDS,
-    WORDS,
     _SHORTS,
     PROBABILITIES,
     PROBABILITIES,
-    *(types.int64,) * 2,
+    PROBABILITIES,
     _STATES,
     PROBABILITIES,
     nogil=True,
 )
-def _expand(
-    apply_action,
-    states,
-    players,
-    offsets,
-    legal,
-    factor,
-    weights,
-    traverser,
-    traversal,
-    child_states,
-    child_weights,
-):
+def _expand(apply_action, states, offsets, legal, factor, share, weights, child_states, child_weights):
     child = 0
     for row in range(len(states)):
-        own = 1.0  # what the weight is multiplied by below a decision of the traverser, besides the factor
-        if players[row] == traverser and traversal != ALGORITHM_3:
-            own = 1.0 / (offsets[row + 1] - offsets[row])
         for place in range(offsets[row], offsets[row + 1]):
             if factor[place] > 0.0:
                 child_states[child] = states[row]
                 apply_action(child_states[child], np.int64(legal[place]))
-                child_weights[child] = weights[row] * factor[place] * own
+                child_weights[child] = weights[row] * share[place]
                 child += 1
 
 
@@ -559,11 +544,12 @@ def _backward(
     legal,
     strategy,
     factor,
-    tries,
     order,
+    weights,
     child_values,
     traverser,
     traversal,
+    tries,
     epsilon,
     targets,
 ):
@@ -583,14 +569,12 @@ def _backward(
         if count == 0:
             continue
         target = targets[place_of_row[row]]
-        if players[row] == traverser:
+        if players[row] == traverser and tries_several(traversal, weights[row]):
             for i in range(count):
                 if factor[start + i] > 0.0:
                     found[i] = child_values[child]
                     child += 1
-            values[row] = estimate(
-                traversal, tries[row], epsilon, strategy[start:], found, factor[start:], count, regrets
-            )
+            values[row] = estimate(traversal, tries, epsilon, strategy[start:], found, factor[start:], count, regrets)
             for i in range(count):
                 target[legal[start + i]] = regrets[i]
         else:

@@ -14,6 +14,15 @@ This is the mean over the draws of b + (1 if this draw is a) (u(a) - b) / q(a), 
 there is no other draw and b is 0: v(a) = f(a) u(a). What lies below a drawn action is visited once, with its weight
 multiplied by f(a), whose mean is one. A node with at most k actions tries them all, each with factor one.
 
+*Rollouts.* Follow one path. Where the traverser decides on it, try every action, and follow one of them, drawn from q,
+further on the path; the others are played to the end once, with the traverser's own strategy. So every action has a
+value of its own without a weight, and v and the regrets are unbiased:
+
+    v = sum of strategy(a) u(a),     regret(a) = u(a) - v, for all a.
+
+This costs a game for each action of each decision, and has none of the noise that weights make where there are many
+actions. (It is the idea of probing: Gibson et al. 2012.)
+
 *Algorithm 3* of the Coinche paper, as it is written: draw k actions from the strategy itself, use the values as they
 are,
 
@@ -21,6 +30,13 @@ are,
 
 It is biased: E[v] = sum of strategy(a) (1 - (1 - strategy(a))^k) u(a), and an action of probability zero is never tried
 again. It is here to reproduce the paper, under the name `algorithm3_biased`.
+
+What a row weighs in the loss of a network. Counterfactual weights are the product of the factors f(a), or 1 / q(a)
+along a path of rollouts, of the traverser's decisions above. They grow with the number of own actions above: in
+Coinche, rows after 43 calls and seven cards weigh a million times as much as the first call, which then is never
+trained. So the weight is divided by the number of actions of each own decision above. These are the same for all visits
+of an information state (perfect recall), so that this changes its unit and nothing else, and all decisions of a game
+weigh about the same. Algorithm 3 has no weights, and stays as it is written.
 """
 
 from __future__ import annotations
@@ -28,8 +44,8 @@ from __future__ import annotations
 from cardtable.compiled import compiled
 from cardtable.randomness import below, uniform
 
-TRAVERSALS = ("external", "corrected", "algorithm3_biased")
-EXTERNAL, CORRECTED, ALGORITHM_3 = range(3)
+TRAVERSALS = ("external", "corrected", "algorithm3_biased", "rollouts")
+EXTERNAL, CORRECTED, ALGORITHM_3, ROLLOUTS = range(4)
 
 
 def traversal_number(name: str) -> int:
@@ -77,7 +93,7 @@ def draw_from(strategy, count, generator):
 @compiled
 def choose_tries(traversal, tries, epsilon, strategy, count, generator, factor):
     """Fills `factor[a]`: 0 if action a is not tried, else what the value found below it is multiplied by."""
-    if traversal == EXTERNAL or (traversal == CORRECTED and count <= tries):
+    if traversal in (EXTERNAL, ROLLOUTS) or (traversal == CORRECTED and count <= tries):
         for action in range(count):
             factor[action] = 1.0
         return
@@ -94,6 +110,26 @@ def choose_tries(traversal, tries, epsilon, strategy, count, generator, factor):
                 factor[action] /= tries * (epsilon / count + (1.0 - epsilon) * strategy[action])
             else:
                 factor[action] = 1.0
+
+
+@compiled
+def tries_several(traversal, weight):
+    """Whether the traverser tries actions here, or draws one as the others do: on a rollout, which weighs nothing."""
+    return traversal != ROLLOUTS or weight > 0.0
+
+
+@compiled
+def share_weight(traversal, epsilon, strategy, factor, count, generator, share):
+    """Fills `share[a]`: what the weight of rows below action a is multiplied by."""
+    for action in range(count):
+        share[action] = factor[action] if traversal == ALGORITHM_3 else factor[action] / count
+    if traversal == ROLLOUTS:
+        if uniform(generator) < epsilon:
+            followed = below(generator, count)
+        else:
+            followed = draw_from(strategy, count, generator)
+        share[:count] = 0.0
+        share[followed] = 1.0 / (count * (epsilon / count + (1.0 - epsilon) * strategy[followed]))
 
 
 @compiled

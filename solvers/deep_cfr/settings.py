@@ -24,11 +24,10 @@ class Settings:
     """
 
     # traversals
-    traversal: Literal["external", "corrected", "algorithm3_biased"] = "external"
+    traversal: Literal["external", "corrected", "rollouts", "algorithm3_biased"] = "external"
     traversals: int = 5000  # for each player and iteration
     tries: int = 4  # actions drawn at a decision of the traverser, unless the traversal is external
-    first_tries: int | None = None  # the same at its first decision, in games not enumerated; None: as `tries`
-    epsilon: float = 0.5  # share of uniform draws in the corrected traversal
+    epsilon: float = 0.5  # share of uniform draws in the corrected traversal and in rollouts
     # networks
     networks: Literal["seat", "team", "shared"] = "seat"
     hidden: tuple[int, ...] = (64, 64, 64)
@@ -67,9 +66,9 @@ class Settings:
             _require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
         for name in ("batch", "strategy_batch"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "0 (everything at once) or more")
-        for name, none in (("memory_rows", "no limit"), ("strategy_memory_rows", "no limit"), ("first_tries", "tries")):
+        for name in ("memory_rows", "strategy_memory_rows"):
             value = getattr(self, name)
-            _require(value is None or value >= 1, name, value, f"1 or more, or None for {none}")
+            _require(value is None or value >= 1, name, value, "1 or more, or None for no limit")
         for name in ("learning_rate", "strategy_learning_rate"):
             _require(getattr(self, name) > 0.0, name, getattr(self, name), "above 0")
         _require(0.0 <= self.leak < 1.0, "leak", self.leak, "0 (ReLU) or more, below 1")

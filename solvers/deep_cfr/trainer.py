@@ -64,6 +64,10 @@ class TabulatedDeepCFR:
     ) -> None:
         self.game = game
         self.settings = settings or Settings()
+        if self.settings.traversal == "rollouts":
+            raise ValueError(
+                "traversal is 'rollouts'; allowed for enumerated games: external, corrected, algorithm3_biased"
+            )
         self.device = find_device(self.settings.device)
         self.tabulated = TabulatedGame(game, max_memory_bytes)
         self._form: SequenceForm | None = None

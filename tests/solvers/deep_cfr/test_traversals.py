@@ -98,19 +98,18 @@ def wide_awake(game: pyspiel.Game, seed: int = 1, **changes: object) -> LargeDee
 
 
 @pytest.mark.parametrize(
-    ("traversal", "tries", "first_tries", "unbiased"),
+    ("traversal", "tries", "unbiased"),
     [
-        ("external", 1, None, True),
-        ("corrected", 1, None, True),
-        ("corrected", 2, None, True),
-        ("corrected", 1, 2, True),
-        ("algorithm3_biased", 1, None, False),
+        ("external", 1, True),
+        ("corrected", 1, True),
+        ("corrected", 2, True),
+        ("rollouts", 1, True),
+        ("algorithm3_biased", 1, False),
     ],
 )
-def test_regrets_level_by_level(traversal: str, tries: int, first_tries: int | None, unbiased: bool) -> None:
+def test_regrets_level_by_level(traversal: str, tries: int, unbiased: bool) -> None:
     game = pyspiel.load_game(SMALL)
-    chosen = {"traversal": traversal, "tries": tries, "first_tries": first_tries}
-    trainer = wide_awake(game, **chosen, networks="seat", width=16)
+    trainer = wide_awake(game, traversal=traversal, tries=tries, networks="seat", width=16)
     policy = NetworkPolicy(trainer, "current")
     player = 1
     own_uniform = traversal != "algorithm3_biased"
