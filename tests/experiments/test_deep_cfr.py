@@ -69,6 +69,8 @@ REFUSALS = [
     (["--game=no_such_game"], "cannot be loaded"),
     (["--game=kuhn_poker", "--device=abacus"], "device is 'abacus'"),
     (["--game=kuhn_poker", "--hidden=8,x"], "whole numbers"),
+    (["--game=kuhn_poker", "--traversal=rollouts"], "allowed for enumerated games"),
+    (["--game=kuhn_poker", "--leak=2"], "leak is 2.0"),
     (["--game=kuhn_poker", "--resume"], "there is no run to resume"),
     (["--game=kuhn_poker", "--opponents=simple"], "has the players"),
     (["--game=kuhn_poker", "--engine=levels"], "has no compiled rules"),
