@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,11 +32,13 @@ def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def readable(value: Any) -> str:
-    """12,345 for whole numbers, four significant digits for others."""
+    """12,345 for whole numbers, four significant digits for others, a dash for what is not known."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int):
         return f"{value:,}"
+    if math.isnan(value):
+        return "–"
     if value == 0 or 1e-4 <= abs(value) < 1e4:
         return f"{value:.4g}"
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.2e}"
