@@ -243,8 +243,9 @@ class LargeDeepCFR:
         return list(self._pool().map(work, range(len(sizes))))
 
     def _pool(self) -> ThreadPoolExecutor:
+        """Each thread evaluates networks alone: torch's own threads would make sums depend on how many there are."""
         if not hasattr(self, "_threads"):
-            self._threads = ThreadPoolExecutor(self.settings.threads)
+            self._threads = ThreadPoolExecutor(self.settings.threads, initializer=torch.set_num_threads, initargs=(1,))
         return self._threads
 
     def _chunks(self, seat: int, traversals: int) -> list[int]:
