@@ -83,19 +83,8 @@ flags.DEFINE_integer("threads", 1, "threads that traverse level by level", 1)
 flags.DEFINE_integer("node_budget", None, "nodes of one chunk of traversals", 1)
 
 CHOSEN = (
-    *(
-        "traversal",
-        "traversals",
-        "tries",
-        "epsilon",
-        "networks",
-        "skip",
-        "normalise",
-        "leak",
-        "loss",
-        "steps",
-        "batch",
-    ),
+    *("traversal", "traversals", "tries", "epsilon", "networks", "skip", "normalise", "leak"),
+    *("loss", "steps", "batch"),
     *("learning_rate", "warm_start", "memory_rows", "strategy_memory_rows", "strategy_network", "mixed_precision"),
     *("node_budget", "device", "threads"),
 )

@@ -38,7 +38,6 @@ from solvers.deep_cfr.networks import Learner
 from solvers.deep_cfr.reservoir import Rows, pack
 from solvers.deep_cfr.sampling import (
     choose_tries,
-    draw_from,
     estimate,
     regret_matching,
     share_weight,
@@ -492,7 +491,7 @@ def _choose(
         else:
             factor[start:end] = 0.0
             share[start:end] = 1.0
-            factor[start + draw_from(strategy[start:], end - start, generator)] = 1.0
+            factor[start + sample_index(generator, strategy[start:], end - start)] = 1.0
             children += 1
     return children
 
@@ -533,7 +532,7 @@ def _act(apply_action, states, outputs, order, offsets, legal, softmax, generato
         if softmax:
             weights[:count] = np.exp(weights[:count] - weights[:count].max())
         regret_matching(weights, count)  # which only normalises what a softmax made
-        apply_action(states[order[i]], np.int64(legal[start + draw_from(weights, count, generator)]))
+        apply_action(states[order[i]], np.int64(legal[start + sample_index(generator, weights, count)]))
 
 
 @compiled(nogil=True)

@@ -42,7 +42,7 @@ weigh about the same. Algorithm 3 has no weights, and stays as it is written.
 from __future__ import annotations
 
 from cardtable.compiled import compiled
-from cardtable.randomness import below, uniform
+from cardtable.randomness import below, sample_index, uniform
 
 TRAVERSALS = ("external", "corrected", "algorithm3_biased", "rollouts")
 EXTERNAL, CORRECTED, ALGORITHM_3, ROLLOUTS = range(4)
@@ -80,17 +80,6 @@ def regret_matching(strategy, count):
 
 
 @compiled
-def draw_from(strategy, count, generator):
-    """An action index drawn from the first `count` probabilities."""
-    left = uniform(generator)
-    for action in range(count - 1):
-        left -= strategy[action]
-        if left < 0.0:
-            return action
-    return count - 1
-
-
-@compiled
 def choose_tries(traversal, tries, epsilon, strategy, count, generator, factor):
     """Fills `factor[a]`: 0 if action a is not tried, else what the value found below it is multiplied by."""
     if traversal in (EXTERNAL, ROLLOUTS) or (traversal == CORRECTED and count <= tries):
@@ -103,7 +92,7 @@ def choose_tries(traversal, tries, epsilon, strategy, count, generator, factor):
         if traversal == CORRECTED and uniform(generator) < epsilon:
             factor[below(generator, count)] += 1.0
         else:
-            factor[draw_from(strategy, count, generator)] += 1.0
+            factor[sample_index(generator, strategy, count)] += 1.0
     for action in range(count):
         if factor[action] > 0.0:
             if traversal == CORRECTED:
@@ -127,7 +116,7 @@ def share_weight(traversal, epsilon, strategy, factor, count, generator, share):
         if uniform(generator) < epsilon:
             followed = below(generator, count)
         else:
-            followed = draw_from(strategy, count, generator)
+            followed = sample_index(generator, strategy, count)
         share[:count] = 0.0
         share[followed] = 1.0 / (count * (epsilon / count + (1.0 - epsilon) * strategy[followed]))
 

@@ -16,8 +16,9 @@ from numba import types
 
 from cardtable.compiled import compiled, entry_point
 from cardtable.memory_hints import borrowed
+from cardtable.randomness import sample_index
 from cardtable.rules import CHANCE, FUNCTION_TYPES, GENERATOR, PROBABILITIES, STATE, TERMINAL, Rules
-from solvers.deep_cfr.sampling import choose_tries, draw_from, estimate, regret_matching
+from solvers.deep_cfr.sampling import choose_tries, estimate, regret_matching
 from solvers.tree import GameTree, representative_states
 
 PLAYER = 0
@@ -368,7 +369,7 @@ def _traverse(
                 count = np.int64(nodes[node, COUNT])
                 place = np.int64(nodes[node, PLACE])
                 if player == CHANCE:
-                    node = first + draw_from(chance_probability[place:], count, generator)
+                    node = first + sample_index(generator, chance_probability[place:], count)
                 elif player == traverser:
                     factor = factors[depth]
                     choose_tries(traversal, tries, epsilon, strategy[place:], count, generator, factor)
@@ -384,7 +385,7 @@ def _traverse(
                     node = first + chosen
                 else:
                     other_visits[place] += 1.0
-                    node = first + draw_from(strategy[place:], count, generator)
+                    node = first + sample_index(generator, strategy[place:], count)
                 player = nodes[node, PLAYER]
             visited += 1
             value = returns[nodes[node, PLACE] + traverser]
