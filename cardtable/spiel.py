@@ -18,6 +18,7 @@ import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.parameters import UserError
 from cardtable.randomness import generator
 from cardtable.rules import CHANCE, TERMINAL, Piece, Rules
 
@@ -82,6 +83,14 @@ def utility_type(rules: Rules) -> pyspiel.GameType.Utility:
     if rules.utility_sum == 0:
         return pyspiel.GameType.Utility.ZERO_SUM
     return pyspiel.GameType.Utility.CONSTANT_SUM
+
+
+def load_game(name: str) -> pyspiel.Game:
+    """pyspiel.load_game for a name that somebody typed; UserError, in one line, if there is no such game."""
+    try:
+        return pyspiel.load_game(name)
+    except (pyspiel.SpielError, ValueError) as error:
+        raise UserError(f"--game={name} cannot be loaded: {str(error).splitlines()[0]}") from None
 
 
 class CardGame(pyspiel.Game):

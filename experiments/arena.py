@@ -23,22 +23,22 @@ import sys
 
 from absl import app, flags
 
-from experiments import tables
-from experiments.duplicate_matches import (
+from cardtable.parameters import UserError
+from cardtable.spiel import load_game
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.duplicate_matches import (
     Arena,
-    UserError,
     csv_rows,
     draw,
     figures,
     find_player,
-    load_game,
     metrics_of,
     require_sequential,
     rewards,
     rows_of,
     sides_of,
 )
-from experiments.run_directory import RunDirectory, write_csv
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "python_coinche", "any sequential game OpenSpiel can load, ours included")

@@ -15,11 +15,11 @@ import time
 
 from absl import app, flags
 
+from cardtable.progress import LateProgress
 from cego_spiel.card_strength import trick_wins
-from experiments import tables
-from experiments.cego_random_play import describe_low_cards, figure_2, figure_2_rows, report, table_3
-from experiments.run_directory import RunDirectory, write_csv
-from solvers.progress import LateProgress
+from experiments.cego.random_play import describe_low_cards, figure_2, figure_2_rows, report, table_3
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
 
 FLAGS = flags.FLAGS
 flags.DEFINE_integer("games", 1_000_000, "games per sub-game, and for the figure", 1000)

@@ -18,12 +18,12 @@ import torch
 from absl import app, flags
 from matplotlib.figure import Figure
 
-from experiments import tables
-from experiments.coinche_all_pass import heuristic_play
+from cardtable.parameters import UserError
+from experiments.coinche.all_pass import heuristic_play
 from experiments.deep_cfr import Run
-from experiments.duplicate_matches import UserError
-from experiments.run_directory import RunDirectory
-from experiments.side_by_side import side_by_side
+from experiments.running import tables
+from experiments.running.directory import RunDirectory
+from experiments.running.side_by_side import side_by_side
 from solvers.deep_cfr.levels import NodeBudgetError
 
 FLAGS = flags.FLAGS  # those of experiments.deep_cfr; --game, --opponents and --traversal are set here

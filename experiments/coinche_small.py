@@ -24,8 +24,8 @@ import coinche_spiel  # noqa: F401 registers the game
 from coinche_spiel.cards import NUM_CARDS, SUIT_NAMES
 from coinche_spiel.small import SMALL_VARIANTS
 from coinche_spiel.state import COINCHE
-from experiments import tables
-from experiments.run_directory import RunDirectory, write_csv
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
 from solvers.cfr import CFRSolver
 
 FLAGS = flags.FLAGS

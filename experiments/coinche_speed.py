@@ -19,8 +19,8 @@ from rich.progress import track
 from coinche_spiel.cards import list_cards
 from coinche_spiel.double_dummy import can_make, solve_cards, solve_trumps
 from coinche_spiel.fast_play import random_deals, random_plays
-from experiments import tables
-from experiments.run_directory import RunDirectory, write_csv
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
 
 FLAGS = flags.FLAGS
 if __name__ == "__main__":

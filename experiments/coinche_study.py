@@ -31,8 +31,8 @@ from coinche_spiel.cards import (
     parse_cards,
 )
 from coinche_spiel.double_dummy import solve_batch
-from experiments import tables
-from experiments.run_directory import RunDirectory, write_csv
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt

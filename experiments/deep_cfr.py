@@ -27,20 +27,22 @@ from open_spiel.python import games as _openspiel_python_games  # noqa: F401 reg
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import cardspiel  # noqa: F401 registers ours
+from cardtable.parameters import UserError
 from cardtable.rules import Rules
-from experiments import tables
-from experiments.checkpoints import load_checkpoint, save_checkpoint
-from experiments.duplicate_matches import UserError, compiled_players, load_game, metrics_of
-from experiments.run_directory import RunDirectory
+from cardtable.spiel import load_game
+from experiments.running import tables
+from experiments.running.checkpoints import load_checkpoint, save_checkpoint
+from experiments.running.directory import RunDirectory
+from experiments.running.duplicate_matches import compiled_players, metrics_of
+from solvers.arrays.memory import GameTooLargeError
+from solvers.arrays.tree import estimate_size
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.levels import NodeBudgetError
 from solvers.deep_cfr.policies import play_games
 from solvers.deep_cfr.sampling import TRAVERSALS
 from solvers.deep_cfr.settings import LOSSES, NETWORKS, Settings
 from solvers.deep_cfr.trainer import TabulatedDeepCFR
-from solvers.memory import GameTooLargeError
 from solvers.policies import save_policy
-from solvers.tree import estimate_size
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

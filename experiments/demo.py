@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 
 import cardspiel  # noqa: F401 registers the games
-from experiments.tables import console
+from experiments.running.tables import console
 from solvers.cfr import CFRSolver
 
 GAMES = (

@@ -16,8 +16,7 @@ import sys
 
 from absl import app, flags
 
-from experiments import tables
-from experiments.gongzhu_matches import (
+from experiments.gongzhu.matches import (
     Matches,
     describe_transitivity,
     report,
@@ -26,7 +25,8 @@ from experiments.gongzhu_matches import (
     table_2,
     table_2_rows,
 )
-from experiments.run_directory import RunDirectory, write_csv
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
 
 FLAGS = flags.FLAGS
 flags.DEFINE_integer("deals", 4096, "duplicate deals per match of Table 2", 16)

@@ -22,14 +22,14 @@ from typing import Any
 from absl import app, flags
 from rich.progress import Progress as ProgressBar
 
-from experiments import tables
-from experiments.kuhn_claims import Study, claims
-from experiments.kuhn_equilibria import OTHER_GAMES, SHARED_CARDS, bounds_of, solve_all
-from experiments.kuhn_models import BASE, MODELS, SEATS, UPDATES, Laboratory, Player
-from experiments.kuhn_plots import advantage_figure, opening_figure, team_value_figure, transfer_figure
-from experiments.kuhn_report import Findings, bounds_rows, report
-from experiments.kuhn_signals import opening_signals, signals_figure
-from experiments.run_directory import RunDirectory, write_csv
+from experiments.kuhn.claims import Study, claims
+from experiments.kuhn.equilibria import OTHER_GAMES, SHARED_CARDS, bounds_of, solve_all
+from experiments.kuhn.models import BASE, MODELS, SEATS, UPDATES, Laboratory, Player
+from experiments.kuhn.plots import advantage_figure, opening_figure, team_value_figure, transfer_figure
+from experiments.kuhn.report import Findings, bounds_rows, report
+from experiments.kuhn.signals import opening_signals, signals_figure
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
 from solvers import team
 from solvers.team import Progress, TeamEquilibrium
 

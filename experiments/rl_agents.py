@@ -15,10 +15,10 @@ import sys
 
 from absl import app, flags
 
-from cardtable.spiel import CardGame
-from experiments import tables
-from experiments.duplicate_matches import UserError, load_game
-from experiments.run_directory import RunDirectory
+from cardtable.parameters import UserError
+from cardtable.spiel import CardGame, load_game
+from experiments.running import tables
+from experiments.running.directory import RunDirectory
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "python_cego", "any card game of the project")
@@ -45,7 +45,7 @@ def run() -> None:
         raise UserError("OpenSpiel's torch agents need dm-tree, which it does not install: pip install dm-tree")
     import torch
 
-    from experiments.rl_training import LEARNER, learning_figure, train
+    from experiments.cego.rl_training import LEARNER, learning_figure, train
 
     torch.set_num_threads(1)  # with networks this small more threads only wait for each other
     game = load_game(FLAGS.game)

@@ -12,21 +12,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyspiel
 from absl import app, flags
 from open_spiel.python import games as _openspiel_python_games  # noqa: F401 registers OpenSpiel's Python games
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import cardspiel  # noqa: F401 registers ours
-from experiments import plots, tables
-from experiments.checkpoints import load_checkpoint, save_checkpoint
-from experiments.run_directory import RunDirectory
-from experiments.solver_catalogue import SOLVERS, Solver
+from cardtable.parameters import UserError
+from cardtable.spiel import load_game
+from experiments.running import plots, tables
+from experiments.running.checkpoints import load_checkpoint, save_checkpoint
+from experiments.running.directory import RunDirectory
+from experiments.running.solver_catalogue import SOLVERS, Solver
+from solvers.arrays.memory import GameTooLargeError, readable_bytes
+from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import exploitability, probabilities_of
 from solvers.mccfr import ExternalSamplingSolver, OutcomeSamplingSolver
-from solvers.memory import GameTooLargeError, readable_bytes
 from solvers.policies import TablePolicy, save_policy
-from solvers.sequence_form import SequenceForm
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "leduc_poker", "any sequential game OpenSpiel can load, ours included")
@@ -42,10 +43,6 @@ flags.DEFINE_float("checkpoint_seconds", 30.0, "seconds between checkpoints", 0.
 GROWTH = 1.15  # each evaluation comes after so many times the iterations of the one before
 
 
-class UserError(Exception):
-    """Something in the command line cannot work; the message is for the person who typed it."""
-
-
 def main(argv: list[str]) -> None:
     if len(argv) > 1:
         sys.exit(f"unexpected arguments {argv[1:]}; see --help")
@@ -53,13 +50,6 @@ def main(argv: list[str]) -> None:
         Run().go()
     except UserError as error:
         sys.exit(f"experiments.solve: {error}")
-
-
-def load_game(name: str) -> pyspiel.Game:
-    try:
-        return pyspiel.load_game(name)
-    except (pyspiel.SpielError, ValueError) as error:
-        raise UserError(f"--game={name} cannot be loaded: {str(error).splitlines()[0]}") from None
 
 
 def evaluation_points(start: int) -> Iterator[int]:

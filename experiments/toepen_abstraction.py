@@ -22,11 +22,11 @@ import pyspiel
 from absl import app, flags
 
 import cardspiel  # noqa: F401
-from experiments import tables
-from experiments.run_directory import RunDirectory, write_csv
-from experiments.side_by_side import side_by_side
-from experiments.toepen_training import Judge, Lift, Sampler, Training, toepen, under_isomorphism
-from solvers.sequence_form import SequenceForm
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.side_by_side import side_by_side
+from experiments.toepen.training import Judge, Lift, Sampler, Training, toepen, under_isomorphism
+from solvers.arrays.sequence_form import SequenceForm
 
 FLAGS = flags.FLAGS
 

@@ -20,14 +20,14 @@ import pyspiel
 from absl import app, flags
 
 import cardspiel  # noqa: F401
-from experiments import tables
-from experiments.run_directory import RunDirectory, write_csv
-from experiments.toepen_training import toepen, under_isomorphism
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
+from experiments.toepen.training import toepen, under_isomorphism
 from solvers import linear_program
+from solvers.arrays.sequence_form import SequenceForm
+from solvers.arrays.tree import GameTree
 from solvers.best_response import evaluate_probabilities
 from solvers.lifted import LiftingTable, keys_in
-from solvers.sequence_form import SequenceForm
-from solvers.tree import GameTree
 
 FLAGS = flags.FLAGS
 

@@ -19,13 +19,14 @@ import pyspiel
 from absl import app, flags
 
 import cardspiel  # noqa: F401
-from experiments import tables, toepen_openings
-from experiments.run_directory import RunDirectory, write_csv
-from experiments.toepen_training import toepen, under_isomorphism
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
+from experiments.toepen import openings
+from experiments.toepen.training import toepen, under_isomorphism
+from solvers.arrays.memory import GameTooLargeError, readable_bytes
+from solvers.arrays.sequence_form import SequenceForm
 from solvers.cfr import CFRSolver
-from solvers.memory import GameTooLargeError, readable_bytes
-from solvers.sequence_form import SequenceForm
-from solvers.toepen_card_tree import build_card_tree
+from solvers.toepen.card_tree import build_card_tree
 from solvers.toepen_cfr import Bounds, ToepenSolver
 from toepen_spiel.rules import toepen_rules
 
@@ -87,7 +88,7 @@ def solve(size: str, target: float, engine: str, max_memory_bytes: int) -> Solve
     }
     if not isinstance(solver, ToepenSolver):
         return Solved(row, [], [])
-    return Solved(row, openings(solver, size), last_bets(solver, size))
+    return Solved(row, opening_rows(solver, size), last_bets(solver, size))
 
 
 def sizes_of(size: str) -> tuple[int, int, int]:
@@ -95,13 +96,13 @@ def sizes_of(size: str) -> tuple[int, int, int]:
     return suits, ranks, hand_size
 
 
-def openings(solver: ToepenSolver, size: str) -> list[dict[str, Any]]:
+def opening_rows(solver: ToepenSolver, size: str) -> list[dict[str, Any]]:
     """The first player's hands from the weakest to the strongest."""
     game = pyspiel.load_game(toepen(*sizes_of(size), True, True))
     return [
         {
             "size": size,
-            "hand": toepen_openings.hand_name(game, opening.hand),
+            "hand": openings.hand_name(game, opening.hand),
             "probability": opening.probability,
             "value": opening.value,
             "bets": opening.bets,
@@ -159,7 +160,7 @@ def frontier(run: RunDirectory) -> None:
             row |= {"best_hand": solved.hands[-1]["hand"], "best_hand_bets": solved.hands[-1]["bets"]}
             row["bets"] = sum(one["probability"] * one["bets"] for one in solved.hands)
             run.save_figure(
-                toepen_openings.plot(solved.hands, f"Toepen {size}, solved: betting before the first card"),
+                openings.plot(solved.hands, f"Toepen {size}, solved: betting before the first card"),
                 f"openings_{size}",
             )
         rows.append(row)
@@ -185,7 +186,7 @@ def write_results(
     if hands:
         write_csv(run.path / "hands.csv", hands)
         largest = hands[-1]["size"]
-        groups = toepen_openings.by_strength([row for row in hands if row["size"] == largest])
+        groups = openings.by_strength([row for row in hands if row["size"] == largest])
         text += f"The hands of {largest} from weak to strong, in tenths:\n\n{tables.markdown(groups)}\n"
         text += f"![openings](openings_{largest}.png)\n\n"
     if bets:

@@ -20,14 +20,15 @@ import cardspiel  # noqa: F401
 from cardtable import deck
 from cardtable.randomness import generators
 from cardtable.rules import CHANCE
-from experiments import tables, toepen_openings
-from experiments.run_directory import RunDirectory, write_csv
-from experiments.toepen_match import Profile, ProfilePolicy, Score, play_match, play_seats, score_of
-from experiments.toepen_training import toepen, under_isomorphism
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
+from experiments.toepen import openings
+from experiments.toepen.match import Profile, ProfilePolicy, Score, play_match, play_seats, score_of
+from experiments.toepen.training import toepen, under_isomorphism
+from solvers.arrays.memory import readable_bytes
 from solvers.bounds import local_best_response
-from solvers.hash_table import InformationTable
 from solvers.mccfr import ExternalSamplingSolver
-from solvers.memory import readable_bytes
+from solvers.sampling.hash_table import InformationTable
 from toepen_spiel.rules import BET, CHECK, RANKS, SUITS
 
 FLAGS = flags.FLAGS
@@ -129,7 +130,7 @@ def bounds(base: str, profiles: dict[str, Profile], deals: int, worlds: int) -> 
     return rows
 
 
-def openings(profile: Profile, games: int) -> tuple[list[dict[str, Any]], Score]:
+def opening_rows(profile: Profile, games: int) -> tuple[list[dict[str, Any]], Score]:
     """The first player's hands up to renaming of suits, from games of the profile against itself; and her score."""
     policy = ProfilePolicy(profile)
     rules = policy.game.rules
@@ -145,7 +146,7 @@ def openings(profile: Profile, games: int) -> tuple[list[dict[str, Any]], Score]
     _, probabilities = policy.probabilities_at(dealt)
     rows = [
         {
-            "hand": toepen_openings.hand_name(policy.game, hand),
+            "hand": openings.hand_name(policy.game, hand),
             "probability": count / games,
             "value": value,
             "bets": float(choices[BET - CHECK]),
@@ -205,11 +206,11 @@ def main(argv: list[str]) -> None:
     bounded = bounds(base, profiles, deals, worlds)
     tables.show("Local best response", bounded)
     write_csv(run.path / "bounds.csv", bounded)
-    hands, lead = openings(profiles[best], 10 * games)
+    hands, lead = opening_rows(profiles[best], 10 * games)
     write_csv(run.path / "openings.csv", hands)
-    groups = toepen_openings.by_strength(hands)
+    groups = openings.by_strength(hands)
     name = "-".join(map(str, size))
-    run.save_figure(toepen_openings.plot(hands, f"Toepen {name}: betting before the first card"), "openings")
+    run.save_figure(openings.plot(hands, f"Toepen {name}: betting before the first card"), "openings")
     run.write_report(
         f"# Toepen {name} by external sampling\n\n{tables.markdown(training)}\n"
         f"Points per game of the row's profile against the column's, {games:,} games, each deal in both seats, with "

@@ -1,8 +1,8 @@
 """Exact best responses, NashConv and exploitability, for any number of players.
 
 Against fixed plans of the others, player i's best response chooses at every information set, from the leaves up, an
-action of the highest counterfactual value (the formula in `solvers.sequence_form`, with a maximum in the place of the
-strategy). With u_i(policy) the expected return of player i,
+action of the highest counterfactual value (the formula in `solvers.arrays.sequence_form`, with a maximum in the place
+of the strategy). With u_i(policy) the expected return of player i,
 
     gain_i = max over policies of i of u_i - u_i(policy),     NashConv = sum of gains,
     exploitability = NashConv / number of players                                    (OpenSpiel's definitions).
@@ -17,11 +17,11 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from solvers.keys import KeyIndex
+from cardtable.progress import LateProgress
+from solvers.arrays.sequence_form import SequenceForm, sequence_form
+from solvers.arrays.sweeps import evaluate_plans, plans_of
 from solvers.policies import TablePolicy
-from solvers.progress import LateProgress
-from solvers.sequence_form import SequenceForm, sequence_form
-from solvers.sweeps import evaluate_plans, plans_of
+from solvers.sampling.keys import KeyIndex
 
 Policy: TypeAlias = "openspiel_policy.Policy | pyspiel.Policy"
 

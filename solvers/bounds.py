@@ -44,9 +44,12 @@ from open_spiel.python import policy as openspiel_policy
 from cardtable import deck
 from cardtable.compiled import compiled, entry_point
 from cardtable.memory_hints import borrowed
+from cardtable.progress import LateProgress
 from cardtable.randomness import below, generators, sample_index
 from cardtable.rules import CHANCE, FUNCTION_TYPES, GENERATOR, PROBABILITIES, TERMINAL, WORDS, Rules
-from solvers.hash_table import (
+from solvers.mccfr import SampledPolicy
+from solvers.policies import SUM_TOLERANCE, TablePolicy
+from solvers.sampling.hash_table import (
     MISSING,
     InformationTable,
     TableContents,
@@ -58,9 +61,6 @@ from solvers.hash_table import (
     header_of,
     inlined,
 )
-from solvers.mccfr import SampledPolicy
-from solvers.policies import SUM_TOLERANCE, TablePolicy
-from solvers.progress import LateProgress
 
 Rollout = Literal["policy", "uniform", "random"]
 

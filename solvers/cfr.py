@@ -23,10 +23,10 @@ import numba
 import numpy as np
 import pyspiel
 
-from solvers import sweeps
+from solvers.arrays import sweeps
+from solvers.arrays.sequence_form import SequenceForm, sequence_form
 from solvers.best_response import Evaluation, Evaluator
 from solvers.policies import TablePolicy
-from solvers.sequence_form import SequenceForm, sequence_form
 
 Discounts = tuple[Any, Any, Any]
 

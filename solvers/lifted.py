@@ -16,10 +16,10 @@ from numba import types
 from cardtable.compiled import compiled, entry_point
 from cardtable.rules import CHANCE, FUNCTION_TYPES, INTEGER, STATE, TERMINAL, Rules, compile_for
 from cardtable.spiel import CardGame
-from solvers.hash_table import MISSING, InformationTable, find_row, first_candidate, header_of
-from solvers.keys import KeyIndex, find_slot, hash_row
-from solvers.sequence_form import SequenceForm
-from solvers.tree import GameTree
+from solvers.arrays.sequence_form import SequenceForm
+from solvers.arrays.tree import GameTree
+from solvers.sampling.hash_table import MISSING, InformationTable, find_row, first_candidate, header_of
+from solvers.sampling.keys import KeyIndex, find_slot, hash_row
 from transforms.lifting import require_inside
 
 LABEL_SIGNATURE = INTEGER(STATE, INTEGER)

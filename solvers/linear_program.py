@@ -18,10 +18,10 @@ import pyspiel
 import scipy.optimize
 import scipy.sparse
 
+from solvers.arrays.sequence_form import SequenceForm, sequence_form
+from solvers.arrays.sweeps import normalise
 from solvers.best_response import evaluate_probabilities
 from solvers.policies import TablePolicy
-from solvers.sequence_form import SequenceForm, sequence_form
-from solvers.sweeps import normalise
 
 TOLERANCE = 1e-10  # HiGHS's smallest
 

@@ -51,12 +51,12 @@ from open_spiel.python.policy import Policy
 from cardtable.compiled import compiled
 from cardtable.randomness import generator
 from cardtable.rules import Rules
-from solvers.hash_table import InformationTable
-from solvers.mccfr_on_rules import CUMULATIVE_STRATEGY, RulesSampler
-from solvers.mccfr_on_tree import TreeSampler
+from solvers.arrays.sequence_form import SequenceForm
+from solvers.arrays.tree import refuse_unsuitable
 from solvers.policies import TablePolicy
-from solvers.sequence_form import SequenceForm
-from solvers.tree import refuse_unsuitable
+from solvers.sampling.hash_table import InformationTable
+from solvers.sampling.on_rules import CUMULATIVE_STRATEGY, RulesSampler
+from solvers.sampling.on_tree import TreeSampler
 
 Average = Literal["simple", "full"]
 Where = Literal["rules", "tree"]

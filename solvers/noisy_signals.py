@@ -27,7 +27,7 @@ import pyspiel
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
-from solvers.public_tree import PublicTree
+from solvers.teams.public_tree import PublicTree
 from transforms.partner_oracle import DEFAULTS, NOT_LISTENING, PartnerOracleGame, chance_of_truth, listening_partners
 
 

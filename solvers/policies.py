@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -29,7 +28,8 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from solvers.sequence_form import SequenceForm, finder
+from cardtable.files import write_atomically
+from solvers.arrays.sequence_form import SequenceForm, finder
 
 FORMAT = "cardspiel-policy"
 VERSION = 1
@@ -146,16 +146,12 @@ def save_policy(
         arrays["keys"] = policy.keys
     else:
         arrays["information_states"] = np.array([text.encode() for text in policy.strings or []], np.bytes_)
-    path = Path(path)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".part", delete=False) as file:
-        try:
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
             (np.savez_compressed if compress else np.savez)(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            os.unlink(file.name)
-            raise
-    os.replace(file.name, path)
+
+    write_atomically(Path(path), write)
 
 
 def load_policy(

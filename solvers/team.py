@@ -8,8 +8,8 @@ lotteries are a maxmin pair of the two-player game between the teams, so they ha
 equilibria of the game between the single players. CFR on the players does not find it.
 
 `solve` computes it by a double oracle on the belief DAGs of both teams: solve the linear program on what has been
-discovered (`solvers.team_program`), let each team answer with an exact best response among everything it could do
-(`solvers.team_beliefs`), add those, repeat. The best responses bound the value from both sides; when the bounds meet,
+discovered (`solvers.teams.program`), let each team answer with an exact best response among everything it could do
+(`solvers.teams.beliefs`), add those, repeat. The best responses bound the value from both sides; when the bounds meet,
 the strategies that gave them are a certificate: whatever the other team does, they guarantee the value.
 
     equilibrium = team.solve(pyspiel.load_game("python_kuhn_collab"))
@@ -26,9 +26,9 @@ import numpy as np
 import pyspiel
 
 from cardtable.rules import TERMINAL
-from solvers.public_tree import Policy, PublicTree
-from solvers.team_beliefs import BestValues, TeamBeliefs, TeamStrategy
-from solvers.team_program import DiscoveredDag, solve_restricted
+from solvers.teams.beliefs import BestValues, TeamBeliefs, TeamStrategy
+from solvers.teams.program import DiscoveredDag, solve_restricted
+from solvers.teams.public_tree import Policy, PublicTree
 
 Teams = Sequence[Sequence[int]]
 

@@ -1,11 +1,11 @@
-"""Discounted CFR on the card tree of Toepen (`solvers.toepen_card_tree`), without storing betting histories.
+"""Discounted CFR on the card tree of Toepen (`solvers.toepen.card_tree`), without storing betting histories.
 
 With w the probability of a node of the card tree by chance, S a player's plan and U the other's counterfactual value,
 
     fold:   U(bet)  += w * stake * S(fold)          U(fold) -= w * stake * S(bet)
     end:    U(after the last bet) += +-w * stake * S(after the last bet)
 
-are the only sums over nodes; the rest happens view by view, as in any sequence form (`solvers.sweeps`).
+are the only sums over nodes; the rest happens view by view, as in any sequence form (`solvers.arrays.sweeps`).
 
 Brown and Sandholm, "Solving imperfect-information games via discounted regret minimization" (2019): alpha 3/2, beta 0,
 gamma 2; alternating updates, 32-bit floats.
@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cardtable.compiled import compiled
-from solvers.memory import allowed_bytes, require_memory
-from solvers.toepen_card_tree import CardTree
+from solvers.arrays.memory import allowed_bytes, require_memory
+from solvers.toepen.card_tree import CardTree
 
 ALPHA, GAMMA = 1.5, 2.0
 

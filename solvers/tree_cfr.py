@@ -22,10 +22,10 @@ import pyspiel
 
 from cardtable.compiled import compiled
 from cardtable.rules import CHANCE, TERMINAL
+from solvers.arrays.memory import allowed_bytes, require_memory
+from solvers.arrays.tree import GameTree
 from solvers.cfr import TabularSolver
-from solvers.memory import allowed_bytes, require_memory
 from solvers.policies import TablePolicy
-from solvers.tree import GameTree
 
 
 class TreeCFRSolver(TabularSolver):
@@ -178,7 +178,7 @@ def _add_regrets(
 
 @compiled
 def _apply_regrets(who, settings, predictive, owner, action_offset, regret, banked, gain):
-    """The update rule of `solvers.sweeps.regret_sweep` at all information sets of player `who`."""
+    """The update rule of `solvers.arrays.sweeps.regret_sweep` at all information sets of player `who`."""
     for number in range(len(owner)):
         if owner[number] != who:
             continue

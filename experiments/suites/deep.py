@@ -20,9 +20,9 @@ from matplotlib.figure import Figure
 import cardspiel  # noqa: F401 registers our games
 from cardtable.randomness import generator
 from coinche_spiel.small import SMALL_VARIANTS
-from experiments import tables
-from experiments.run_directory import RunDirectory, write_csv
-from experiments.side_by_side import side_by_side
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.side_by_side import side_by_side
 from solvers.best_response import evaluate
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.settings import Settings

@@ -18,8 +18,8 @@ import pyspiel
 
 import cardspiel
 from cardtable.batch import play_out
-from experiments import tables
-from experiments.run_directory import RunDirectory, write_csv
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
 
 ROUNDS = 5
 ROUND_SECONDS = 0.4

@@ -16,12 +16,13 @@ from typing import Any
 import pyspiel
 
 import cardspiel  # noqa: F401 registers our games
-from experiments import tables
-from experiments.run_directory import RunDirectory, write_atomically, write_csv
+from cardtable.files import write_atomically
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, write_csv
 from experiments.suites.timed_solvers import HAS_LITEEFG, timed_solver
+from solvers.arrays.sequence_form import SequenceForm
 from solvers.cfr import CFRSolver
 from solvers.mccfr import ExternalSamplingSolver
-from solvers.sequence_form import SequenceForm
 
 ROUNDS = 5
 THESIS_ITERATIONS_PER_SECOND = 110  # of the Toepen thesis's program, measured on a machine like ours
@@ -125,7 +126,7 @@ import json, resource, time
 start = time.process_time()
 import pyspiel, toepen_spiel
 from solvers.cfr import CFRSolver
-from solvers.sequence_form import SequenceForm
+from solvers.arrays.sequence_form import SequenceForm
 form = SequenceForm.from_game(pyspiel.load_game("{TOEPEN}"))
 built = time.process_time()
 solver = CFRSolver(form, variant="dcfr", threads=1)

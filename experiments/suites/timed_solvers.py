@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pyspiel
 
-from experiments.solver_catalogue import SOLVERS
+from experiments.running.solver_catalogue import SOLVERS
+from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import evaluate
-from solvers.sequence_form import SequenceForm
 
 HAS_LITEEFG = importlib.util.find_spec("LiteEFG") is not None
 

@@ -24,11 +24,11 @@ import torch
 from cardtable.randomness import uniform
 from cardtable.rules import Rules
 from solvers.deep_cfr.levels import Collected, LevelTraverser, chunk_generator
-from solvers.deep_cfr.networks import Learner, regression_gradient, strategy_gradient
 from solvers.deep_cfr.reservoir import Reservoir, Rows
 from solvers.deep_cfr.sampling import traversal_number
 from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.trainer import networks_of_seats, strategy_seed
+from solvers.learning.networks import Learner, regression_gradient, strategy_gradient
 
 CHUNK_NODES = 250_000  # rows of a chunk are kept until it is finished
 FEWEST_CHUNKS = 2  # so that a second thread has something to do

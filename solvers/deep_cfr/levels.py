@@ -34,7 +34,6 @@ from cardtable.rules import (
     Rules,
     compile_for,
 )
-from solvers.deep_cfr.networks import Learner
 from solvers.deep_cfr.reservoir import Rows, pack
 from solvers.deep_cfr.sampling import (
     choose_tries,
@@ -43,6 +42,7 @@ from solvers.deep_cfr.sampling import (
     share_weight,
     tries_several,
 )
+from solvers.learning.networks import Learner
 
 PARTS = ("rules", "encoding", "network", "sampling")
 

@@ -21,8 +21,8 @@ from open_spiel.python import policy as openspiel_policy
 from cardtable.randomness import below, generator
 from solvers.deep_cfr.large import LargeDeepCFR
 from solvers.deep_cfr.levels import LevelTraverser
-from solvers.deep_cfr.networks import Learner
 from solvers.deep_cfr.sampling import regret_matching
+from solvers.learning.networks import Learner
 
 Average = Literal["single", "strategy", "current"]
 AVERAGES = ("single", "strategy", "current")

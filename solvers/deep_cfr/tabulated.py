@@ -5,7 +5,7 @@ into a table of strategies by regret matching, and thousands of traversals run o
 code. Rows of equal information set, which share their inputs, are added up where they arise: the loss is the same, the
 noise of drawing minibatches is gone.
 
-Tables are flat: the actions of all information sets one after the other, in the order of the tree (`solvers.tree`).
+Tables are flat: the actions of all information sets one after the other, in the order of `solvers.arrays.tree`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from cardtable.compiled import compiled, entry_point
 from cardtable.memory_hints import borrowed
 from cardtable.randomness import sample_index
 from cardtable.rules import CHANCE, FUNCTION_TYPES, GENERATOR, PROBABILITIES, STATE, TERMINAL, Rules
+from solvers.arrays.tree import GameTree, representative_states
 from solvers.deep_cfr.sampling import choose_tries, estimate, regret_matching
-from solvers.tree import GameTree, representative_states
 
 PLAYER = 0
 FIRST_CHILD = 1

@@ -22,14 +22,14 @@ import pyspiel
 import torch
 
 from cardtable.randomness import generator
+from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import evaluate_probabilities
 from solvers.deep_cfr.memory import MergedReservoir, Sums
-from solvers.deep_cfr.networks import Learner, masked_softmax, normalised, regression_gradient, strategy_gradient
 from solvers.deep_cfr.sampling import traversal_number
 from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.tabulated import TabulatedGame
+from solvers.learning.networks import Learner, masked_softmax, normalised, regression_gradient, strategy_gradient
 from solvers.policies import TablePolicy
-from solvers.sequence_form import SequenceForm
 
 
 def networks_of_seats(networks: str, num_players: int, teams: Sequence[Sequence[int]]) -> list[int]:

@@ -14,17 +14,17 @@ import pytest
 
 import coinche_spiel  # noqa: F401 registers the game
 from cardtable import deck
+from cardtable.parameters import UserError
 from cardtable.rules import CHANCE, TERMINAL
+from cardtable.spiel import load_game
 from coinche_spiel import state as slots
 from coinche_spiel.metrics import deal_facts, team_metrics
-from experiments.duplicate_matches import (
+from experiments.running.duplicate_matches import (
     Arena,
-    UserError,
     dealt_around,
     estimate,
     figures,
     find_player,
-    load_game,
     require_sequential,
     rewards,
     sides_of,

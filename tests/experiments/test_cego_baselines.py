@@ -10,7 +10,7 @@ import numpy as np
 
 from cego_spiel.card_strength import low_cards, trick_wins
 from cego_spiel.cards import LOW
-from experiments import cego_random_play
+from experiments.cego import random_play
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def test_quick_run(tmp_path: Path) -> None:
     rows = list(csv.DictReader((tmp_path / "run" / "table_3.csv").open()))
     assert len(rows) == 24
     assert all(abs(float(row["z"])) < 5 for row in rows)
-    assert {row["game"] for row in rows} == set(cego_random_play.PUBLISHED)
+    assert {row["game"] for row in rows} == set(random_play.PUBLISHED)
     assert (tmp_path / "run" / "figure_2.png").stat().st_size > 10_000
     report = (tmp_path / "run" / "report.md").read_text()
     assert "exactly those of the rules" in report
@@ -42,7 +42,7 @@ def test_bad_flags(tmp_path: Path) -> None:
 
 
 def test_published_numbers_add_up() -> None:
-    for measure, values in cego_random_play.PUBLISHED.values():
+    for measure, values in random_play.PUBLISHED.values():
         if len(set(values[1:])) == 1:
             assert abs(values[0] + values[1] - (79 if measure == "points" else 100)) < 0.0011
         else:

@@ -13,7 +13,7 @@ from open_spiel.python.algorithms import expected_game_score
 import coinche_spiel  # noqa: F401
 from coinche_spiel.cards import ALL_CARDS, PLAIN_ORDER, TRUMP_ORDER, list_cards, parse_cards
 from coinche_spiel.small import SMALL_VARIANTS
-from experiments.coinche_all_pass import after_the_auction, cautious_opening, heuristic_play, is_sure_capot, open_play
+from experiments.coinche.all_pass import after_the_auction, cautious_opening, heuristic_play, is_sure_capot, open_play
 from experiments.coinche_small import Auctions, Spot, coinche_rows, renamed, up_to_suits
 from solvers.cfr import CFRSolver
 from tests.coinche_spiel.helpers import dealt, load, move

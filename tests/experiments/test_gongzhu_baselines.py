@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.gongzhu_matches import intransitivity
+from experiments.gongzhu.matches import intransitivity
 
 ROOT = Path(__file__).parents[2]
 

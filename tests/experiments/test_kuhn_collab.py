@@ -12,7 +12,7 @@ import pyspiel
 import pytest
 from open_spiel.python.policy import UniformRandomPolicy
 
-from experiments.kuhn_claims import (
+from experiments.kuhn.claims import (
     NORTH_CHECKS,
     PUBLISHED_VALUES,
     Study,
@@ -22,8 +22,8 @@ from experiments.kuhn_claims import (
     transfers,
     verdict,
 )
-from experiments.kuhn_models import MODELS, UPDATES, Laboratory, Player
-from experiments.kuhn_signals import _signal, independent_signal, opening_rows, opening_signals
+from experiments.kuhn.models import MODELS, UPDATES, Laboratory, Player
+from experiments.kuhn.signals import _signal, independent_signal, opening_rows, opening_signals
 from solvers import team
 from solvers.best_response import evaluate
 from solvers.cfr import CFRSolver

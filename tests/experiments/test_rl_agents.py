@@ -11,10 +11,10 @@ from open_spiel.python import rl_agent, rl_environment
 from open_spiel.python.algorithms import random_agent
 
 import cardspiel  # noqa: F401 registers the games
-from experiments.run_directory import RunDirectory
+from experiments.running.directory import RunDirectory
 
 pytest.importorskip("tree", reason="OpenSpiel's torch agents need dm-tree, which the peers extra installs")
-from experiments import rl_training
+from experiments.cego import rl_training
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,14 +12,14 @@ import pytest
 from open_spiel.python.policy import Policy
 
 import cardspiel  # noqa: F401
+from experiments.toepen.match import Profile, ProfilePolicy, play_match
+from experiments.toepen.training import Judge, Lift, Sampler, Training, normalised, toepen, under_isomorphism
 from experiments.toepen_counts import THESIS, hand_configurations, upper_bound
-from experiments.toepen_match import Profile, ProfilePolicy, play_match
-from experiments.toepen_training import Judge, Lift, Sampler, Training, normalised, toepen, under_isomorphism
+from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import evaluate, probabilities_of
 from solvers.bounds import local_best_response
-from solvers.hash_table import InformationTable
 from solvers.mccfr import ExternalSamplingSolver
-from solvers.sequence_form import SequenceForm
+from solvers.sampling.hash_table import InformationTable
 from transforms.lifting import lift
 
 ROOT = Path(__file__).parents[2]

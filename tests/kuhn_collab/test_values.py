@@ -8,8 +8,8 @@ import pytest
 from open_spiel.python.policy import UniformRandomPolicy
 
 import cardspiel  # noqa: F401
+from solvers.arrays.tree import GameTree
 from solvers.best_response import evaluate
-from solvers.tree import GameTree
 
 
 def test_tree() -> None:

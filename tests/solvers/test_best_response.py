@@ -5,9 +5,9 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import best_response as openspiel_best_response
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
 
+from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import best_response, evaluate, exploitability, nash_conv
 from solvers.cfr import CFRSolver
-from solvers.sequence_form import SequenceForm
 
 OPENSPIEL_GAMES = ["kuhn_poker", "leduc_poker", "kuhn_poker(players=3)", "kuhn_poker(players=4)"]
 

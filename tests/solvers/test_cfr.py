@@ -5,10 +5,10 @@ from open_spiel.python.algorithms import cfr as openspiel_cfr
 from open_spiel.python.algorithms import discounted_cfr as openspiel_dcfr
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
 
-from solvers import layout
+from solvers.arrays import layout
+from solvers.arrays.sequence_form import SequenceForm, sequence_form
 from solvers.best_response import probabilities_of
 from solvers.cfr import VARIANTS, CFRSolver
-from solvers.sequence_form import SequenceForm, sequence_form
 
 
 def largest_difference(solver: CFRSolver, policy) -> float:

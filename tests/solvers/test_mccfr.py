@@ -14,13 +14,13 @@ from open_spiel.python.policy import Policy
 
 from cardtable.compiled import compiled
 from cardtable.randomness import generator
+from solvers.arrays.memory import GameTooLargeError
+from solvers.arrays.sequence_form import sequence_form
 from solvers.best_response import nash_conv
-from solvers.hash_table import PLAYER_BITS, row_length
 from solvers.mccfr import ExternalSamplingSolver, OutcomeSamplingSolver
-from solvers.mccfr_on_rules import CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY
-from solvers.mccfr_on_tree import TreeSampler
-from solvers.memory import GameTooLargeError
-from solvers.sequence_form import sequence_form
+from solvers.sampling.hash_table import PLAYER_BITS, row_length
+from solvers.sampling.on_rules import CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY
+from solvers.sampling.on_tree import TreeSampler
 from toepen_spiel import rules as toepen
 
 TOEPEN_222 = "python_toepen(suits=2,ranks=2,hand_size=2)"

@@ -6,7 +6,7 @@ import cardspiel  # noqa: F401
 from cardtable import deck
 from solvers.cfr import CFRSolver
 from solvers.noisy_signals import NoisySignals, NoisySignalSolver
-from solvers.public_tree import PublicTree
+from solvers.teams.public_tree import PublicTree
 
 
 def oracle(accuracy: float, step: float = 0.0, tied: bool = False, team: int = -1) -> pyspiel.Game:

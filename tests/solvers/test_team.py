@@ -17,10 +17,10 @@ from cardtable.compiled import compiled
 from kuhn_collab import rules as kuhn
 from kuhn_collab.game import KuhnCollabWording
 from solvers import linear_program, team
-from solvers.memory import GameTooLargeError
-from solvers.public_tree import PublicTree
+from solvers.arrays.memory import GameTooLargeError
 from solvers.team import TeamGame
-from solvers.team_beliefs import TeamBeliefs, TeamStrategy
+from solvers.teams.beliefs import TeamBeliefs, TeamStrategy
+from solvers.teams.public_tree import PublicTree
 
 # Value of Collaborative Kuhn Poker to North-South, and the same when teams see their partners' cards.
 VALUE = 0.0516054153

@@ -22,7 +22,7 @@ from coinche_spiel.small import SMALL_VARIANTS
 from solvers import team
 from solvers.cfr import CFRSolver
 from solvers.team import TeamGame
-from solvers.team_beliefs import TeamStrategy
+from solvers.teams.beliefs import TeamStrategy
 
 Policy = Callable[[pyspiel.State], Mapping[int, float]]
 Lottery = Sequence[tuple[float, Policy]]

@@ -5,10 +5,10 @@ import pyspiel
 import pytest
 
 import cardspiel  # noqa: F401
+from solvers.arrays.memory import GameTooLargeError
+from solvers.arrays.sequence_form import SequenceForm
 from solvers.cfr import CFRSolver
-from solvers.memory import GameTooLargeError
-from solvers.sequence_form import SequenceForm
-from solvers.toepen_card_tree import CardTree, build_card_tree
+from solvers.toepen.card_tree import CardTree, build_card_tree
 from solvers.toepen_cfr import ToepenSolver
 
 SIZES = [(2, 2, 2), (2, 3, 2), (3, 2, 2), (3, 3, 2)]

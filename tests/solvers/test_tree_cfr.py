@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from solvers.arrays.tree import GameTree
 from solvers.best_response import probabilities_of
 from solvers.cfr import VARIANTS, CFRSolver
-from solvers.tree import GameTree
 from solvers.tree_cfr import TreeCFRSolver
 from tests.solvers.games import ForgetfulGame
 

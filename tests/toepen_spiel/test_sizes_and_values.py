@@ -14,8 +14,8 @@ from open_spiel.python.policy import UniformRandomPolicy
 
 import toepen_spiel  # noqa: F401
 from solvers import linear_program
+from solvers.arrays.tree import GameTree
 from solvers.best_response import evaluate
-from solvers.tree import GameTree
 from tests.toepen_spiel import oracle
 
 

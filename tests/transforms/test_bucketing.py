@@ -7,8 +7,8 @@ import pytest
 import cardspiel  # noqa: F401
 from cardtable import deck
 from cardtable.rules import CHANCE, Rules
+from solvers.arrays.tree import GameTree
 from solvers.lifted import keys_in
-from solvers.tree import GameTree
 from tests.toepen_spiel import names as judge
 from toepen_spiel.abstraction import COMMON_MULTIPLE, EXACT, bucket_of, sort_actions
 from toepen_spiel.rules import BET, CALL, CHECK, FOLD, RANKS

@@ -11,10 +11,10 @@ from open_spiel.python.policy import UniformRandomPolicy
 
 import cardspiel  # noqa: F401
 from cardtable import deck
+from solvers.arrays.sequence_form import SequenceForm
+from solvers.arrays.tree import GameTree
 from solvers.best_response import evaluate
 from solvers.lifted import keys_in
-from solvers.sequence_form import SequenceForm
-from solvers.tree import GameTree
 from tests.toepen_spiel import names as judge
 from tests.toepen_spiel.oracle import deals, size
 from toepen_spiel.rules import LED_CARD

@@ -8,11 +8,11 @@ from open_spiel.python.policy import TabularPolicy, UniformRandomPolicy
 
 import cardspiel  # noqa: F401
 from solvers import linear_program
+from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import evaluate_probabilities, nash_conv, probabilities_of
 from solvers.lifted import LiftingTable
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.policies import TablePolicy
-from solvers.sequence_form import SequenceForm
 from transforms.lifting import lift
 
 HAND_SIZE_TWO = [

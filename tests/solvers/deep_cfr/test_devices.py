@@ -12,9 +12,9 @@ import torch
 import cardspiel  # noqa: F401 registers the games
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.levels import LevelTraverser
-from solvers.deep_cfr.networks import Learner
 from solvers.deep_cfr.settings import Settings
 from solvers.deep_cfr.trainer import TabulatedDeepCFR
+from solvers.learning.networks import Learner
 
 TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
 SMALL = {"hidden": (8, 8), "strategy_hidden": (8,), "steps": 2, "strategy_steps": 2}

@@ -7,13 +7,13 @@ import torch
 
 import cardspiel  # noqa: F401 registers the games
 from cardtable.randomness import generator
+from solvers.arrays.tree import representative_states
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.levels import LevelTraverser, NodeBudgetError
 from solvers.deep_cfr.policies import NetworkPolicy
 from solvers.deep_cfr.reservoir import unpack
 from solvers.deep_cfr.sampling import regret_matching, traversal_number
 from solvers.deep_cfr.tabulated import TabulatedGame
-from solvers.tree import representative_states
 from tests.solvers.deep_cfr import oracle
 
 SMALL = "python_toepen(suits=2,ranks=2,hand_size=2)"

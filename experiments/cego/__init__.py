@@ -1,0 +1,1 @@
+"""Tables, figures and training behind the Cego experiments."""

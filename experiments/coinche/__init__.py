@@ -1,0 +1,1 @@
+"""What the Coinche studies share."""

@@ -1,0 +1,1 @@
+"""Tables and figures behind the Gongzhu experiments."""

@@ -1,0 +1,1 @@
+"""The study behind `experiments.kuhn_collab`: models, claims, plots and report."""

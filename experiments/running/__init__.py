@@ -1,0 +1,1 @@
+"""What runners share: the run directory, checkpoints, tables, plots and processes."""

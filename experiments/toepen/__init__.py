@@ -1,0 +1,1 @@
+"""What the Toepen studies share: training, matches, openings."""

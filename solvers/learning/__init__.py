@@ -1,0 +1,1 @@
+"""What learners share: networks, the trainer protocol and saved players."""
