@@ -82,7 +82,7 @@ def duplicate_match(
     for contender in (first, second):
         if contender.worlds < 0:
             raise ValueError(f"worlds is {contender.worlds}; allowed: 0 for no search, or the number of worlds")
-    kernel = rules.compiled_kernel()
+    kernel = rules.compiled_kernel(resample=True)
     functions = [kernel.current_player, kernel.legal_actions, kernel.apply_action, kernel.chance_outcomes]
     functions += [kernel.deal, kernel.resample, kernel.returns]
     players = [_chooser(contender.choose) for contender in (first, second)]
@@ -134,7 +134,7 @@ class MonteCarlo:
             raise ValueError(f"worlds is {worlds}; allowed: at least 1")
         self.rules = rules
         self.worlds = worlds
-        kernel = rules.compiled_kernel()
+        kernel = rules.compiled_kernel(resample=True)
         self._functions = [kernel.current_player, kernel.legal_actions, kernel.apply_action, kernel.chance_outcomes]
         self._functions += [kernel.resample, kernel.returns]
         self._rollout = _chooser(rollout)

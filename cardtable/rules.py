@@ -34,7 +34,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numba import types
 
-from cardtable.compiled import JIT_DISABLED
+from cardtable.compiled import JIT_DISABLED, compiled
 
 # Who acts, as pyspiel.PlayerId says it.
 CHANCE = -1
@@ -60,6 +60,9 @@ SIGNATURES = {
     "observation_tensor": types.void(STATE, INTEGER, TENSOR),
 }
 FUNCTION_TYPES = {name: types.FunctionType(signature) for name, signature in SIGNATURES.items()}
+# A whole kernel as one argument of an entry point. Pass `tuple(kernel)`, and begin with `kernel = Kernel(*functions)`.
+# (As a declared NamedTuple it would not be accepted, and undeclared tuples never hit the cache.)
+KERNEL_TYPE = types.Tuple(tuple(FUNCTION_TYPES.values()))
 
 # A compiled player: choose(state, generator) -> one of the legal actions of the seat to move.
 PLAYER_SIGNATURE = INTEGER(STATE, GENERATOR)
@@ -206,10 +209,20 @@ class Rules:
     def new_state(self) -> np.ndarray:
         return self.root.copy()
 
-    def compiled_kernel(self) -> Kernel:
-        """The kernel with every function compiled for its declared signature, ready to be passed to a solver."""
-        _compile(self.kernel)
-        return self.kernel
+    def compiled_kernel(self, resample: bool = False) -> Kernel:
+        """The kernel with every function compiled for its declared signature, ready to be passed to a solver.
+
+        An exact redeal takes longer to compile than all the rest, and most never call it: unless it is asked for, a
+        stand-in that raises an error takes its place.
+        """
+        kernel = self.kernel if resample else self.kernel._replace(resample=_no_resample)
+        _compile(kernel)
+        return kernel
+
+
+@compiled
+def _no_resample(state, player, generator):
+    raise RuntimeError("this kernel cannot resample; ask for rules.compiled_kernel(resample=True)")
 
 
 @functools.cache

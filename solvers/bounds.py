@@ -192,7 +192,7 @@ class _Table:
         self._ask = complete is None
         self._table = complete or InformationTable(rules.key_words, rules.num_distinct_actions)
         self._strict = isinstance(policy, TablePolicy) and policy.missing == "error"
-        kernel = rules.compiled_kernel()
+        kernel = rules.compiled_kernel(resample=True)
         self._functions = (
             kernel.current_player,
             kernel.legal_actions,

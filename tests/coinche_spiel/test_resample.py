@@ -72,7 +72,7 @@ def consistent_deals(state, player, parameters):
 @pytest.mark.parametrize("parameters", VARIANTS, ids=str)
 def test_resampled_deals_are_the_consistent_ones_and_uniform(parameters):
     rules = coinche_rules(**parameters)
-    kernel = rules.compiled_kernel()
+    kernel = rules.compiled_kernel(resample=True)
     rng = np.random.default_rng(3)
     stream = generator(4)
     out = np.empty(75, np.int64)
@@ -125,7 +125,7 @@ def test_full_games_can_always_be_redealt(pisser, under_partner):
     """In the full game too: redealt at every decision, the moves so far stay legal one by one."""
     parameters = {"pisser": pisser, "under_partner": under_partner}
     rules = coinche_rules(**parameters)
-    kernel = rules.compiled_kernel()
+    kernel = rules.compiled_kernel(resample=True)
     rng = np.random.default_rng(5)
     stream = generator(6)
     out = np.empty(75, np.int64)
