@@ -2,6 +2,7 @@
 
 `Batch` holds games side by side, one row each, for learners that act on all of them at once. `play_out` plays whole
 games in compiled code, by uniformly random players or by compiled players, and is what measures a game's speed.
+Games between players that can be compared deal by deal are `cardtable.match`.
 """
 
 from __future__ import annotations
@@ -13,27 +14,34 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from cardtable.compiled import compiled, entry_point
+from cardtable.compiled import entry_point
+from cardtable.player import choose_at_random, legal_mask
 from cardtable.randomness import below, generators, sample_index
+from cardtable.rows import (
+    FLOATS,
+    MAX_SEATS,
+    deal_rows,
+    encode_rows,
+    keys_of_rows,
+    returns_of_rows,
+    seats_of_rows,
+)
 from cardtable.rules import (
     CHANCE,
     FUNCTION_TYPES,
     GENERATOR,
+    INTEGERS,
+    KERNEL_TYPE,
     PLAYER_SIGNATURE,
     PLAYER_TYPE,
+    STATES,
     TERMINAL,
+    Kernel,
     Rules,
     compile_for,
 )
 
-MAX_SEATS = 4
 CHUNK = 4096  # games that share a generator: results do not depend on the number of threads
-
-STATES = types.Array(types.int64, 2, "C")
-INTEGERS = types.Array(types.int64, 1, "C")
-FLOATS = types.Array(types.float64, 2, "C")
-TENSORS = types.Array(types.float32, 2, "C")
-MASKS = types.Array(types.boolean, 2, "C")
 
 
 class Playouts(NamedTuple):
@@ -45,12 +53,20 @@ def play_out(
     rules: Rules,
     games: int,
     seed: int | np.random.SeedSequence | None = None,
-    players: Sequence[Callable | None] | None = None,
+    players: Sequence[Callable] | None = None,
     threads: int = 1,
 ) -> Playouts:
-    """Deals and plays whole games. `players` has one compiled player per seat; None chooses uniformly at random."""
-    kernel = rules.compiled_kernel()
-    choosers, is_random = _choosers(rules, players)
+    """Deals and plays whole games, as fast as possible. `players` has one compiled player per seat; without any,
+    everybody plays at random. (`cardtable.match` is for games whose deals have numbers.)"""
+    at_random = choose_at_random(rules)
+    seats = list(players) if players is not None else [at_random] * rules.num_players
+    if len(seats) != rules.num_players:
+        raise ValueError(f"{rules.num_players} players are needed, one per seat, not {len(seats)}")
+    if rules.num_players > MAX_SEATS:
+        raise ValueError(f"games of at most {MAX_SEATS} players can be played out, not {rules.num_players}")
+    functions = tuple(rules.compiled_kernel())
+    is_random = np.array([player is at_random for player in seats])  # those are played without a call
+    choosers = tuple(compile_for(player, PLAYER_SIGNATURE) for player in (seats + seats[:1] * MAX_SEATS)[:MAX_SEATS])
     returns = np.empty((games, rules.num_players))
     starts = range(0, games, CHUNK)
     streams = generators(seed, len(starts))
@@ -59,21 +75,7 @@ def play_out(
         chunk = returns[starts[index] : starts[index] + CHUNK]
         actions = np.empty(max(rules.num_distinct_actions, rules.max_chance_outcomes), np.int64)
         probabilities = np.empty(rules.max_chance_outcomes)
-        return _play_games(
-            kernel.current_player,
-            kernel.legal_actions,
-            kernel.apply_action,
-            kernel.chance_outcomes,
-            kernel.deal,
-            kernel.returns,
-            *choosers,
-            is_random,
-            rules.root,
-            streams[index],
-            chunk,
-            actions,
-            probabilities,
-        )
+        return _play_games(functions, choosers, is_random, rules.root, streams[index], chunk, actions, probabilities)
 
     if threads == 1:
         return Playouts(returns, sum(map(play, range(len(starts)))))
@@ -81,62 +83,9 @@ def play_out(
         return Playouts(returns, sum(pool.map(play, range(len(starts)))))
 
 
-def play_on(
-    rules: Rules,
-    states: np.ndarray,
-    seed: int | np.random.SeedSequence | None = None,
-    players: Sequence[Callable | None] | None = None,
-) -> None:
-    """Plays games that have been dealt, one per row of `states`, to their end, in place; `players` as in `play_out`."""
-    kernel = rules.compiled_kernel()
-    choosers, is_random = _choosers(rules, players)
-    starts = range(0, len(states), CHUNK)
-    actions = np.empty(max(rules.num_distinct_actions, rules.max_chance_outcomes), np.int64)
-    probabilities = np.empty(rules.max_chance_outcomes)
-    for start, stream in zip(starts, generators(seed, len(starts)), strict=True):
-        _finish_games(
-            kernel.current_player,
-            kernel.legal_actions,
-            kernel.apply_action,
-            kernel.chance_outcomes,
-            *choosers,
-            is_random,
-            states[start : start + CHUNK],
-            stream,
-            actions,
-            probabilities,
-        )
-
-
-def _choosers(rules: Rules, players: Sequence[Callable | None] | None) -> tuple[list[Callable], np.ndarray]:
-    """MAX_SEATS compiled players, and which seats choose at random instead."""
-    seats = list(players) if players is not None else [None] * rules.num_players
-    if len(seats) != rules.num_players:
-        raise ValueError(f"{rules.num_players} players are needed, one per seat, not {len(seats)}")
-    if rules.num_players > MAX_SEATS:
-        raise ValueError(f"games of at most {MAX_SEATS} players can be played out, not {rules.num_players}")
-    # Seats without a player of their own never call the function that fills their place in the argument list.
-    choosers = [compile_for(player or _no_player, PLAYER_SIGNATURE) for player in seats]
-    choosers += [compile_for(_no_player, PLAYER_SIGNATURE)] * (MAX_SEATS - len(seats))
-    return choosers, np.array([player is None for player in seats])
-
-
-@compiled
-def _no_player(state, generator):
-    return -1
-
-
 @entry_point(
-    FUNCTION_TYPES["current_player"],
-    FUNCTION_TYPES["legal_actions"],
-    FUNCTION_TYPES["apply_action"],
-    FUNCTION_TYPES["chance_outcomes"],
-    FUNCTION_TYPES["deal"],
-    FUNCTION_TYPES["returns"],
-    PLAYER_TYPE,
-    PLAYER_TYPE,
-    PLAYER_TYPE,
-    PLAYER_TYPE,
+    KERNEL_TYPE,
+    types.UniTuple(PLAYER_TYPE, MAX_SEATS),
     types.Array(types.boolean, 1, "C"),
     types.Array(types.int64, 1, "C", readonly=True),
     GENERATOR,
@@ -145,137 +94,29 @@ def _no_player(state, generator):
     types.Array(types.float64, 1, "C"),
     nogil=True,
 )
-def _play_games(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    deal,
-    returns,
-    player_0,
-    player_1,
-    player_2,
-    player_3,
-    is_random,
-    root,
-    generator,
-    all_returns,
-    actions,
-    probabilities,
-):
+def _play_games(functions, players, is_random, root, generator, all_returns, actions, probabilities):
     """Plays one game per row of `all_returns`; returns the number of player moves."""
+    kernel = Kernel(*functions)
     state = np.empty_like(root)
     steps = 0
     for game in range(len(all_returns)):
         state[:] = root
-        deal(state, generator)
-        steps += _finish(
-            state,
-            current_player,
-            legal_actions,
-            apply_action,
-            chance_outcomes,
-            player_0,
-            player_1,
-            player_2,
-            player_3,
-            is_random,
-            generator,
-            actions,
-            probabilities,
-        )
-        returns(state, all_returns[game])
-    return steps
-
-
-@entry_point(
-    FUNCTION_TYPES["current_player"],
-    FUNCTION_TYPES["legal_actions"],
-    FUNCTION_TYPES["apply_action"],
-    FUNCTION_TYPES["chance_outcomes"],
-    PLAYER_TYPE,
-    PLAYER_TYPE,
-    PLAYER_TYPE,
-    PLAYER_TYPE,
-    types.Array(types.boolean, 1, "C"),
-    STATES,
-    GENERATOR,
-    INTEGERS,
-    types.Array(types.float64, 1, "C"),
-    nogil=True,
-)
-def _finish_games(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    player_0,
-    player_1,
-    player_2,
-    player_3,
-    is_random,
-    states,
-    generator,
-    actions,
-    probabilities,
-):
-    """Plays the game in each row to its end."""
-    for game in range(len(states)):
-        _finish(
-            states[game],
-            current_player,
-            legal_actions,
-            apply_action,
-            chance_outcomes,
-            player_0,
-            player_1,
-            player_2,
-            player_3,
-            is_random,
-            generator,
-            actions,
-            probabilities,
-        )
-
-
-@compiled
-def _finish(
-    state,
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    player_0,
-    player_1,
-    player_2,
-    player_3,
-    is_random,
-    generator,
-    actions,
-    probabilities,
-):
-    """Plays one game to its end; returns the number of player moves."""
-    steps = 0
-    seat = current_player(state)
-    while seat != TERMINAL:
-        if seat == CHANCE:
-            n = chance_outcomes(state, actions, probabilities)
-            apply_action(state, actions[sample_index(generator, probabilities, n)])
-            seat = current_player(state)
-            continue
-        if is_random[seat]:
-            action = actions[below(generator, legal_actions(state, actions))]
-        elif seat == 0:
-            action = player_0(state, generator)
-        elif seat == 1:
-            action = player_1(state, generator)
-        elif seat == 2:
-            action = player_2(state, generator)
-        else:
-            action = player_3(state, generator)
-        apply_action(state, action)
-        steps += 1
-        seat = current_player(state)
+        kernel.deal(state, generator)
+        seat = kernel.current_player(state)
+        while seat != TERMINAL:
+            if seat == CHANCE:
+                n = kernel.chance_outcomes(state, actions, probabilities)
+                kernel.apply_action(state, actions[sample_index(generator, probabilities, n)])
+                seat = kernel.current_player(state)
+                continue
+            if is_random[seat]:
+                action = actions[below(generator, kernel.legal_actions(state, actions))]
+            else:
+                action = players[seat](state, generator)
+            kernel.apply_action(state, action)
+            steps += 1
+            seat = kernel.current_player(state)
+        kernel.returns(state, all_returns[game])
     return steps
 
 
@@ -300,19 +141,17 @@ class Batch:
 
     def deal(self, where: np.ndarray | None = None) -> None:
         """Starts a new game in every row, or in those where the boolean array `where` is true."""
-        chosen = np.ones(len(self), np.bool_) if where is None else np.ascontiguousarray(where, np.bool_)
-        _deal_rows(self._kernel.deal, self.rules.root, self.states, self._generators, chosen)
+        rows = np.arange(len(self)) if where is None else np.flatnonzero(where)
+        deal_rows(self._kernel.deal, self.rules.root, self.states, rows, self._generators)
 
     def current_players(self) -> np.ndarray:
         players = np.empty(len(self), np.int64)
-        _players_of_rows(self._kernel.current_player, self.states, players)
+        seats_of_rows(self._kernel.current_player, self.states, np.arange(len(self)), players)
         return players
 
     def legal_mask(self) -> np.ndarray:
         """(games, num_distinct_actions) booleans."""
-        mask = np.zeros((len(self), self.rules.num_distinct_actions), np.bool_)
-        _mask_rows(self._kernel.current_player, self._kernel.legal_actions, self.states, mask, self._actions)
-        return mask
+        return legal_mask(self.rules, self.states, np.arange(len(self)))
 
     def step(self, actions: np.ndarray) -> None:
         """Applies one action per running game. An illegal one raises ValueError, and no game is changed."""
@@ -338,13 +177,14 @@ class Batch:
     def returns(self) -> np.ndarray:
         """(games, players); zeros where a game is still running, unless it pays on the way."""
         out = np.empty((len(self), self.rules.num_players))
-        _returns_of_rows(self._kernel.returns, self.states, out)
+        returns_of_rows(self._kernel.returns, self.states, out)
         return out
 
     def information_keys(self) -> np.ndarray:
         """(games, key_words): the exact information state of the player to move; zeros where a game is over."""
         keys = np.zeros((len(self), self.rules.key_words), np.int64)
-        _keys_of_rows(self._kernel.current_player, self._kernel.information_key, self.states, keys)
+        kernel = self._kernel
+        keys_of_rows(kernel.current_player, kernel.information_key, self.states, np.arange(len(self)), keys)
         return keys
 
     def information_tensors(self) -> np.ndarray:
@@ -357,36 +197,8 @@ class Batch:
 
     def _encode(self, encode: Callable, size: int) -> np.ndarray:
         tensors = np.zeros((len(self), size), np.float32)
-        _encode_rows(self._kernel.current_player, encode, self.states, tensors)
+        encode_rows(self._kernel.current_player, encode, self.states, np.arange(len(self)), tensors)
         return tensors
-
-
-@entry_point(
-    FUNCTION_TYPES["deal"],
-    types.Array(types.int64, 1, "C", readonly=True),
-    STATES,
-    types.Array(types.uint64, 2, "C"),
-    types.Array(types.boolean, 1, "C"),
-)
-def _deal_rows(deal, root, states, generators, chosen):
-    for row in range(len(states)):
-        if chosen[row]:
-            states[row] = root
-            deal(states[row], generators[row])
-
-
-@entry_point(FUNCTION_TYPES["current_player"], STATES, INTEGERS)
-def _players_of_rows(current_player, states, players):
-    for row in range(len(states)):
-        players[row] = current_player(states[row])
-
-
-@entry_point(FUNCTION_TYPES["current_player"], FUNCTION_TYPES["legal_actions"], STATES, MASKS, INTEGERS)
-def _mask_rows(current_player, legal_actions, states, mask, actions):
-    for row in range(len(states)):
-        if current_player(states[row]) >= 0:
-            for index in range(legal_actions(states[row], actions)):
-                mask[row, actions[index]] = True
 
 
 @entry_point(FUNCTION_TYPES["current_player"], FUNCTION_TYPES["legal_actions"], STATES, INTEGERS, INTEGERS)
@@ -420,25 +232,3 @@ def _step_rows(current_player, apply_action, chance_outcomes, states, chosen, ge
         while current_player(state) == CHANCE:
             n = chance_outcomes(state, outcomes, probabilities)
             apply_action(state, outcomes[sample_index(generators[row], probabilities, n)])
-
-
-@entry_point(FUNCTION_TYPES["returns"], STATES, FLOATS)
-def _returns_of_rows(returns, states, out):
-    for row in range(len(states)):
-        returns(states[row], out[row])
-
-
-@entry_point(FUNCTION_TYPES["current_player"], FUNCTION_TYPES["information_key"], STATES, STATES)
-def _keys_of_rows(current_player, information_key, states, keys):
-    for row in range(len(states)):
-        player = current_player(states[row])
-        if player >= 0:
-            information_key(states[row], player, keys[row])
-
-
-@entry_point(FUNCTION_TYPES["current_player"], FUNCTION_TYPES["information_tensor"], STATES, TENSORS)
-def _encode_rows(current_player, encode, states, tensors):
-    for row in range(len(states)):
-        player = current_player(states[row])
-        if player >= 0:
-            encode(states[row], player, tensors[row])

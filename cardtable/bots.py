@@ -1,4 +1,4 @@
-"""Compiled players as OpenSpiel bots: `step(state)` answers with the action of the player's choice."""
+"""Players as OpenSpiel bots."""
 
 from __future__ import annotations
 
@@ -7,64 +7,71 @@ from collections.abc import Callable
 import numpy as np
 import pyspiel
 
-from cardtable.montecarlo import MonteCarlo
-from cardtable.randomness import generator
-from cardtable.rules import PLAYER_SIGNATURE, compile_for
-from cardtable.spiel import CardGame, CardState
+from cardtable.randomness import sample_index
+from cardtable.spiel import CardState
+
+Streams = Callable[[range], np.ndarray]  # deal numbers -> generators, one a row
 
 
-class _SeatBot(pyspiel.Bot):
-    """A bot for one seat of a card game."""
+class SeatBot(pyspiel.Bot):
+    """A bot for one seat. Each game it plays is a deal with a number, and has random numbers of its own."""
 
-    def __init__(self, game: CardGame, player_id: int) -> None:
+    def __init__(self, seat: int, streams: Streams) -> None:
         super().__init__()
-        if not 0 <= player_id < game.num_players():
-            raise ValueError(f"player_id is {player_id}; allowed: from 0 to {game.num_players() - 1}")
-        self._player_id = player_id
-
-    def _choose(self, array: np.ndarray) -> int:
-        raise NotImplementedError
+        self._seat = seat
+        self._streams = streams
+        self._deal = -1
+        self._stream = self._streams(range(1))
 
     def player_id(self) -> int:
-        return self._player_id
+        return self._seat
 
     def provides_policy(self) -> bool:
         return False
 
-    def restart_at(self, state: CardState) -> None:
-        """The state says everything; there is nothing to remember."""
+    def restart(self) -> None:
+        self.start(self._deal + 1)
 
-    def step(self, state: CardState) -> int:
-        if state.current_player() != self._player_id:
-            raise ValueError(f"it is not the turn of player {self._player_id}, but of {state.current_player()}")
-        return self._choose(state.array)
+    def restart_at(self, state: pyspiel.State) -> None:
+        self.restart()
 
+    def start(self, deal: int) -> None:
+        """The next game is the deal of this number."""
+        self._deal = deal
+        self._stream = self._streams(range(deal, deal + 1))
 
-class KernelBot(_SeatBot):
-    """Plays a compiled player, choose(state, generator) -> action; without one, uniformly at random."""
+    def step(self, state: pyspiel.State) -> int:
+        if state.current_player() != self._seat:
+            raise ValueError(f"it is not the turn of player {self._seat}, but of {state.current_player()}")
+        legal = state.legal_actions()
+        return legal[0] if len(legal) == 1 else self._choose(state)  # forced moves cost no random numbers
 
-    def __init__(self, game: CardGame, player_id: int, choose: Callable | None = None, seed: int | None = None) -> None:
-        super().__init__(game, player_id)
-        self._kernel = game.rules.compiled_kernel()
-        self._actions = np.empty(game.num_distinct_actions(), np.int64)
-        self._player = compile_for(choose, PLAYER_SIGNATURE) if choose is not None else None
-        self._generator = generator(seed)
-        self._random = np.random.default_rng(seed)
-
-    def _choose(self, array: np.ndarray) -> int:
-        if self._player is not None:
-            return int(self._player(array, self._generator))
-        return int(self._random.choice(self._actions[: self._kernel.legal_actions(array, self._actions)]))
+    def _choose(self, state: pyspiel.State) -> int:
+        raise NotImplementedError
 
 
-class MonteCarloBot(_SeatBot):
-    """Plays the flat Monte Carlo player of `cardtable.montecarlo`."""
+class RowBot(SeatBot):
+    """Answers with `choose_rows` of a player: a batch of one."""
 
     def __init__(
-        self, game: CardGame, player_id: int, worlds: int, rollout: Callable | None = None, seed: int | None = None
+        self, choose_rows: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], seat: int, streams: Streams
     ) -> None:
-        super().__init__(game, player_id)
-        self._search = MonteCarlo(game.rules, worlds, rollout, seed)
+        super().__init__(seat, streams)
+        self._choose_rows = choose_rows
 
-    def _choose(self, array: np.ndarray) -> int:
-        return self._search.choose(array)
+    def _choose(self, state: CardState) -> int:
+        return int(self._choose_rows(state.array[None, :].copy(), np.zeros(1, np.int64), self._stream)[0])
+
+
+class DrawingBot(SeatBot):
+    """Draws its actions with the probabilities that `chances(state, seat)` gives."""
+
+    def __init__(self, chances: Callable[[pyspiel.State, int], dict[int, float]], seat: int, streams: Streams) -> None:
+        super().__init__(seat, streams)
+        self._chances = chances
+
+    def _choose(self, state: pyspiel.State) -> int:
+        chances = dict(sorted(self._chances(state, self._seat).items()))
+        weights = np.array(list(chances.values()))
+        weights /= weights.sum()
+        return list(chances)[sample_index(self._stream[0], weights, len(weights))]

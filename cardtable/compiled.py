@@ -18,6 +18,7 @@ import functools
 import hashlib
 import threading
 import types as python_types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,9 +27,13 @@ import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.config import DISABLE_JIT
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import _Intrinsic as Intrinsic
 
 JIT_DISABLED = bool(DISABLE_JIT)
+
+# Said whenever compiled players are passed as a tuple; all that is built here stands on this feature.
+warnings.filterwarnings("ignore", "First-class function type feature is experimental", NumbaExperimentalFeatureWarning)
 
 
 def compiled(function: Callable | None = None, **options: Any) -> Any:

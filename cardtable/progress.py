@@ -18,6 +18,7 @@ class LateProgress:
         self._total = total
         self._start = time.monotonic()
         self._bar: Progress | None = None
+        self._done = 0.0
 
     def __enter__(self) -> LateProgress:
         return self
@@ -40,6 +41,11 @@ class LateProgress:
         if self._total is not None and done > self._total:  # totals may be estimates
             self._total = done
         self._bar.update(self._task, completed=done, total=self._total)
+
+    def advance(self, more: float) -> None:
+        """Shows that `more` have been done since the last call."""
+        self._done += more
+        self.update(self._done)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -24,6 +24,33 @@ def generator(seed: int | np.random.SeedSequence | None = None) -> np.ndarray:
     return generators(seed, 1)[0]
 
 
+def streams(seed: int, path: tuple[int, ...], numbers: np.ndarray | range) -> np.ndarray:
+    """One generator for each number (of a deal, say), as a (count, 2) array: the same wherever the number turns up.
+
+    A row is a generator like any other, with a second word that stays what it is: whoever wants one draw for a whole
+    game, such as which of several networks to play it with, takes it from there (`lot`).
+    """
+    start = np.random.SeedSequence(seed, spawn_key=path).generate_state(2, np.uint64)
+    counters = np.asarray(numbers, np.uint64).reshape(-1, 1) * _GAMMA + start
+    return _scrambled(_scrambled(counters))
+
+
+def lot(stream: np.ndarray, n: int) -> np.ndarray:
+    """For rows of `streams`: a whole number from 0 to n - 1 that does not change while the generators move on."""
+    return (_scrambled(np.atleast_2d(stream)[:, 1] + _GAMMA) % np.uint64(n)).astype(np.int64)
+
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _scrambled(z: np.ndarray) -> np.ndarray:
+    """splitmix64's hash of each word; products wrap around as they should."""
+    with np.errstate(over="ignore"):
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
 if JIT_DISABLED:
     _WORD = (1 << 64) - 1
 

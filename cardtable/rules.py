@@ -46,6 +46,10 @@ WORDS = types.Array(types.int64, 1, "C")
 PROBABILITIES = types.Array(types.float64, 1, "C")
 TENSOR = types.Array(types.float32, 1, "C")
 GENERATOR = types.Array(types.uint64, 1, "C")
+# Many of them, one a row.
+STATES = types.Array(types.int64, 2, "C")
+INTEGERS = types.Array(types.int64, 1, "C")
+STREAMS = types.Array(types.uint64, 2, "C")
 
 SIGNATURES = {
     "current_player": INTEGER(STATE),
@@ -67,6 +71,9 @@ KERNEL_TYPE = types.Tuple(tuple(FUNCTION_TYPES.values()))
 # A compiled player: choose(state, generator) -> one of the legal actions of the seat to move.
 PLAYER_SIGNATURE = INTEGER(STATE, GENERATOR)
 PLAYER_TYPE = types.FunctionType(PLAYER_SIGNATURE)
+# label(state, action) of an `Origin`: what an action of the original game is called in a transform of it.
+LABEL_SIGNATURE = INTEGER(STATE, INTEGER)
+LABEL_TYPE = types.FunctionType(LABEL_SIGNATURE)
 
 
 class Kernel(NamedTuple):

@@ -93,6 +93,20 @@ def load_game(name: str) -> pyspiel.Game:
         raise UserError(f"--game={name} cannot be loaded: {str(error).splitlines()[0]}") from None
 
 
+def is_game(text: str, game: pyspiel.Game) -> bool:
+    """Whether a text, as found in a file, names this game: the same name and all the same parameters, those that were
+    not given included."""
+    try:
+        return _canonical(pyspiel.load_game(text)) == _canonical(game)
+    except (pyspiel.SpielError, ValueError):
+        return False
+
+
+def _canonical(game: pyspiel.Game) -> tuple[str, str]:
+    parameters = {**game.get_type().parameter_specification, **game.get_parameters()}
+    return game.get_type().short_name, str(sorted((name, str(value)) for name, value in parameters.items()))
+
+
 class CardGame(pyspiel.Game):
     """A pyspiel game made of a rules record. `rules` is what the project's own solvers drive."""
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.player import register_compiled
 from cardtable.spiel import CardGame, card_game_type, utility_type
 from coinche_spiel import state as slots
 from coinche_spiel.auction import list_calls
@@ -105,3 +106,11 @@ class CoincheWording:
 
 
 pyspiel.register_game(GAME_TYPE, CoincheGame)
+
+
+def register_coinche_players(game: str) -> None:
+    for name in ("simple", "strong", "simple_reraising", "strong_reraising"):
+        register_compiled(game, name, f"coinche_spiel.players:{name}_player")
+
+
+register_coinche_players(GAME_TYPE.short_name)

@@ -24,7 +24,7 @@ from cardtable.randomness import generator
 from cardtable.rules import CHANCE, Kernel, Piece, Rules
 from cardtable.spiel import CardGame, CardState, card_game_type
 from coinche_spiel import observation, rules
-from coinche_spiel.game import CoincheWording
+from coinche_spiel.game import CoincheWording, register_coinche_players
 from coinche_spiel.scoring import is_made, team_scores
 from coinche_spiel.state import (
     CLASSIC,
@@ -222,3 +222,4 @@ class MatchWording(CoincheWording):
 
 
 pyspiel.register_game(GAME_TYPE, CoincheMatchGame)
+register_coinche_players(GAME_TYPE.short_name)

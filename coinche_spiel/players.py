@@ -1,28 +1,21 @@
-"""The players of the Coinche paper: random, simple and strong, as compiled functions and as OpenSpiel bots.
+"""The heuristic players of the Coinche paper, simple and strong, as compiled functions.
 
 The paper describes them in words (its section on agents) and its program departs from the words in several places; this
 follows the words. Both heuristic players open with a suit of their own if their partner has been silent, raise their
 partner once, never coinche, and say nothing after their first contract. A *reraising* player, the most literal
 reading, may raise its partner again.
 
-A compiled player is `choose(state, generator) -> action`; `PLAYERS` names them. They play every variant: a value that
-cannot be bid there is a pass.
+They play every variant: a value that cannot be bid there is a pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from cardtable import bits
-from cardtable.bots import KernelBot
 from cardtable.compiled import compiled
-from cardtable.randomness import below
-from cardtable.spiel import CardGame
 from coinche_spiel.cards import ACE, JACK, NINE, NUM_CARDS, NUM_RANKS, NUM_SUITS, ONE_SUIT, TEN, TRUMP_STRENGTH
 from coinche_spiel.play import CARD_POINTS, legal_cards
-from coinche_spiel.rules import legal_actions
 from coinche_spiel.state import (
     BEATING,
     BIDDING,
@@ -33,7 +26,6 @@ from coinche_spiel.state import (
     LED,
     MIN_BID,
     NONE,
-    NUM_ACTIONS,
     NUM_VALUES,
     PASS,
     PHASE,
@@ -53,13 +45,6 @@ NO_BID = 0
 
 _ACES = sum(1 << ACE + NUM_RANKS * suit for suit in range(NUM_SUITS))
 _STRENGTH_AS_TRUMP = np.array(TRUMP_STRENGTH, np.int64)
-
-
-@compiled
-def random_player(state, generator):
-    """Any legal call or card, all equally likely."""
-    actions = np.empty(NUM_ACTIONS, np.int64)
-    return actions[below(generator, legal_actions(state, actions))]
 
 
 @compiled
@@ -88,22 +73,6 @@ def strong_reraising_player(state, generator):
     if state[PHASE] == BIDDING:
         return _strong_call(state, True)
     return _strong_card(state)
-
-
-PLAYERS: dict[str, Callable] = {
-    "random": random_player,
-    "simple": simple_player,
-    "strong": strong_player,
-    "simple_reraising": simple_reraising_player,
-    "strong_reraising": strong_reraising_player,
-}
-
-
-def bot(game: CardGame, player_id: int, name: str, seed: int | None = None) -> KernelBot:
-    """One of `PLAYERS` as an OpenSpiel bot; raises ValueError for an unknown name."""
-    if name not in PLAYERS:
-        raise ValueError(f"there is no Coinche player {name!r}; known: {', '.join(PLAYERS)}")
-    return KernelBot(game, player_id, PLAYERS[name], seed)
 
 
 # Opening bids. Both return value * 4 + suit, or NO_BID; the highest value, then the longest, then the first suit wins.

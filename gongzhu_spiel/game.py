@@ -9,6 +9,7 @@ import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.player import register_compiled
 from cardtable.spiel import CardGame, card_game_type
 from cardtable.tricks import describe_cards, describe_tricks
 from gongzhu_spiel import rules
@@ -63,3 +64,11 @@ class GongzhuWording:
 
 
 pyspiel.register_game(GAME_TYPE, GongzhuGame)
+
+for _name in ("if", "greed", "team"):  # they know the full deck of 52 cards only
+    register_compiled(
+        GAME_TYPE.short_name,
+        _name,
+        f"gongzhu_spiel.players:mr_{_name}",
+        fits=lambda game: game.num_distinct_actions() == rules.FULL_DECK,
+    )

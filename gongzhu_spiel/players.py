@@ -11,22 +11,17 @@ A compiled player is choose(state, generator) -> card for the seat to move; it l
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from cardtable import bits
-from cardtable.bots import KernelBot
 from cardtable.compiled import compiled
 from cardtable.randomness import below
-from cardtable.spiel import CardGame
 from cardtable.tricks import NUM_SEATS, beats, following, played_card
 from gongzhu_spiel.rules import (
     ACE,
     BEST_CARD,
     BEST_SEAT,
     CARDS_PLAYED,
-    FULL_DECK,
     HAND,
     JACK,
     KING,
@@ -412,19 +407,3 @@ def _relief(mind, card, in_sight):
     elif bits.contains(CLUBS_OVER_TEN, card) and bits.contains(out, CLUB_TEN):
         relief += int(-0.1 * (card - CLUB_TEN) * (mind[TO_COME] + mind[OWN_POINTS]))
     return relief
-
-
-PLAYERS: dict[str, Callable] = {"if": mr_if, "greed": mr_greed, "team": mr_team}
-
-
-def players_for(game: CardGame) -> dict[str, Callable]:
-    """The players that know the deck of this game: all of them, or none if it is not the full deck."""
-    return PLAYERS if game.num_distinct_actions() == FULL_DECK else {}
-
-
-def bot(game: CardGame, player_id: int, name: str, seed: int | None = None) -> KernelBot:
-    """One of `PLAYERS`, or `random`, as an OpenSpiel bot; raises ValueError if there is no such player for the game."""
-    allowed = {"random": None, **players_for(game)}
-    if name not in allowed:
-        raise ValueError(f"player is {name}; allowed in {game}: {', '.join(allowed)}")
-    return KernelBot(game, player_id, allowed[name], seed)

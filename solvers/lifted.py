@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from cardtable.compiled import compiled, entry_point
-from cardtable.rules import CHANCE, FUNCTION_TYPES, INTEGER, STATE, TERMINAL, Rules, compile_for
+from cardtable.rules import CHANCE, FUNCTION_TYPES, LABEL_SIGNATURE, LABEL_TYPE, STATE, TERMINAL, Rules, compile_for
 from cardtable.spiel import CardGame
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.arrays.tree import GameTree
@@ -22,8 +22,6 @@ from solvers.sampling.hash_table import MISSING, InformationTable, find_row, fir
 from solvers.sampling.keys import KeyIndex, find_slot, hash_row
 from transforms.lifting import require_inside
 
-LABEL_SIGNATURE = INTEGER(STATE, INTEGER)
-LABEL_TYPE = types.FunctionType(LABEL_SIGNATURE)
 SURE = -1
 
 

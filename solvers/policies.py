@@ -29,11 +29,19 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from cardtable.files import write_atomically
+from cardtable.parameters import UserError
+from cardtable.player import Player, drawing_player, legal_mask, policy_player, require_same_rules
+from cardtable.rows import keys_of_rows, seats_of_rows
+from cardtable.spiel import is_game
 from solvers.arrays.sequence_form import SequenceForm, finder
+from solvers.sampling.keys import KeyIndex
+from transforms.lifting import lifted_player
+from transforms.wrapping import TransformedGame
 
 FORMAT = "cardspiel-policy"
 VERSION = 1
 SUM_TOLERANCE = 1e-6
+POLICY_FILE = "policy.npz"  # of a saved player
 
 
 class TablePolicy(openspiel_policy.Policy):
@@ -125,6 +133,57 @@ class TablePolicy(openspiel_policy.Policy):
         return pyspiel.TabularPolicy(table)
 
 
+def table_player(policy: TablePolicy, name: str = "policy") -> Player:
+    """The player that draws its actions from the table."""
+    if policy.keys is None:
+        return policy_player(name, policy.game, policy)
+    index = KeyIndex(policy.keys)
+    rules = policy.game.rules
+    kernel = rules.compiled_kernel()
+    count, first, stride = (np.ascontiguousarray(part, np.int64) for part in policy.places)
+
+    def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        seats, keys = np.empty(len(rows), np.int64), np.empty((len(rows), rules.key_words), np.int64)
+        seats_of_rows(kernel.current_player, states, rows, seats)
+        keys_of_rows(kernel.current_player, kernel.information_key, states, rows, keys)
+        mask = legal_mask(rules, states, rows)
+        choices = mask.sum(axis=1)
+        chances = mask / np.maximum(choices, 1)[:, None]
+        found = index.find_all(np.column_stack([seats, keys]))
+        missing = (found < 0) & (choices > 1)
+        if missing.any() and policy.missing == "error":
+            raise ValueError(
+                f"the policy has no entry for player {seats[missing][0]} in one of the positions; it has "
+                f"{policy.num_information_sets} information sets of {policy.game}"
+            )
+        for row in np.flatnonzero((found >= 0) & (choices > 1)):
+            chances[row] = 0.0
+            place = first[found[row]] + stride[found[row]] * np.arange(count[found[row]])
+            chances[row, policy.actions[place]] = policy.probabilities[place]
+        return chances
+
+    return drawing_player(name, policy.game, probabilities_rows, make_policy=lambda table: policy, every_dealer=False)
+
+
+def file_player(path: Path, game: pyspiel.Game) -> Player:
+    """The player of a policy file, for the game it is of, or for a game that this one was made from by transforms."""
+    try:
+        policy = load_policy(path, missing="uniform")  # tables of sampling solvers have not been everywhere
+        if is_game(str(policy.game), game):
+            return table_player(policy, path.stem)
+        if not isinstance(policy.game, TransformedGame):
+            raise UserError(f"{path} is a policy for {policy.game}, not for {game}")
+        return lifted_player(table_player(policy, path.stem), policy.game, game)
+    except (pyspiel.SpielError, ValueError) as error:
+        raise UserError(str(error).splitlines()[0]) from None
+
+
+def saved_player(folder: Path, head: Mapping[str, Any], game: pyspiel.Game) -> Player:
+    """A folder with `player.json` of the kind `policy`."""
+    require_same_rules(folder, head, game)
+    return file_player(folder / POLICY_FILE, game)
+
+
 def save_policy(
     path: str | os.PathLike, policy: TablePolicy, metadata: Mapping[str, Any] | None = None, compress: bool = False
 ) -> None:
@@ -166,7 +225,7 @@ def load_policy(
             raise ValueError(
                 f"{path} is a policy for {metadata['game']}, which OpenSpiel cannot load: {error}"
             ) from error
-    elif _canonical(game) != _canonical_text(metadata["game"]):
+    elif not is_game(metadata["game"], game):
         raise ValueError(f"{path} is a policy for {metadata['game']}, not for {game}")
     offsets = arrays["offsets"]
     strings = arrays.get("information_states")
@@ -185,19 +244,6 @@ def load_policy(
 def load_metadata(path: str | os.PathLike) -> dict[str, Any]:
     """What was written beside the policy: at least the game's string."""
     return _read(path)[1]
-
-
-def _canonical(game: pyspiel.Game) -> tuple[str, str]:
-    """A game's name and all its parameters, those that were not given included."""
-    parameters = {**game.get_type().parameter_specification, **game.get_parameters()}
-    return game.get_type().short_name, str(sorted((name, str(value)) for name, value in parameters.items()))
-
-
-def _canonical_text(text: str) -> tuple[str, str] | None:
-    try:
-        return _canonical(pyspiel.load_game(text))
-    except pyspiel.SpielError:
-        return None
 
 
 def _read(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

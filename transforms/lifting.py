@@ -12,9 +12,22 @@ from __future__ import annotations
 
 import numpy as np
 import pyspiel
+from numba import types
 from open_spiel.python.policy import Policy
 
-from cardtable.rules import Rules
+from cardtable.compiled import entry_point
+from cardtable.parameters import UserError
+from cardtable.player import Player, drawing_player
+from cardtable.rules import (
+    INTEGERS,
+    KERNEL_TYPE,
+    LABEL_SIGNATURE,
+    LABEL_TYPE,
+    STATES,
+    Kernel,
+    Rules,
+    compile_for,
+)
 from cardtable.spiel import CardGame, CardState
 from transforms.wrapping import TransformedGame, play_really, real_actions
 
@@ -38,6 +51,51 @@ def require_inside(base_game: CardGame, transform: CardGame) -> None:
         raise ValueError(f"lift: base_game is {base_game}; allowed for {transform}: {allowed}")
     if transform.rules.origin is None:
         raise ValueError(f"lift: {transform} shows its players nothing but {base_game} does: there is nothing to lift")
+
+
+def lifted_player(player: Player, transform: CardGame, base_game: CardGame) -> Player:
+    """A player of `transform` that has probabilities, as a player of `base_game`, the game inside it, in batches.
+
+    A state of the transform begins with that of the game inside; at a decision, what follows is as at the root.
+    """
+    require_inside(base_game, transform)
+    origin, see = transform.rules.origin, player.probabilities_rows
+    if origin is None or see is None or base_game.rules.origin is not None:
+        raise UserError(
+            f"{player.name} plays {transform}; it can be lifted to the original game only, not to {base_game}"
+        )
+    label = compile_for(origin.label, LABEL_SIGNATURE)
+    rules, kernel = base_game.rules, tuple(base_game.rules.compiled_kernel())
+
+    def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        views = np.repeat(transform.rules.root[None, :], len(rows), axis=0)
+        views[:, : rules.state_size] = states[rows]
+        named = np.ascontiguousarray(see(views, np.arange(len(rows))), np.float64)
+        chances = np.zeros((len(rows), rules.num_distinct_actions))
+        _share_out(kernel, label, states, rows, views, named, chances)
+        return chances
+
+    return drawing_player(player.name, base_game, probabilities_rows, every_dealer=False)
+
+
+_CHANCES = types.Array(types.float64, 2, "C")
+
+
+@entry_point(KERNEL_TYPE, LABEL_TYPE, STATES, INTEGERS, STATES, _CHANCES, _CHANCES, nogil=True)
+def _share_out(functions, label, states, rows, views, named, chances):
+    """Gives each action of the base game its equal share of the probability of its name in the transform."""
+    kernel = Kernel(*functions)
+    actions = np.empty(chances.shape[1], np.int64)
+    names = np.empty(chances.shape[1], np.int64)
+    members = np.empty(named.shape[1], np.int64)
+    for index in range(len(rows)):
+        count = kernel.legal_actions(states[rows[index]], actions)
+        members[:] = 0
+        for place in range(count):
+            names[place] = label(views[index], actions[place])
+            members[names[place]] += 1
+        for place in range(count):
+            chances[index, actions[place]] = named[index, names[place]] / members[names[place]]
 
 
 class LiftedPolicy(Policy):

@@ -10,7 +10,7 @@ from cardtable import deck
 from cardtable.batch import play_out
 from coinche_spiel import state as slots
 from coinche_spiel.match import DEALS_PLAYED, SCORE, match_rules
-from coinche_spiel.players import PLAYERS
+from coinche_spiel.players import simple_player, strong_player
 from tests.coinche_spiel.oracle import RANKS, SUITS, OracleDeal
 
 
@@ -121,9 +121,9 @@ def test_the_default_match_ends_after_a_hundred_deals():
 
 def test_matches_between_the_players():
     """A side that wins most deals wins nearly every match; equal sides win half each."""
-    seats = [PLAYERS["strong"], PLAYERS["simple"]] * 2
+    seats = [strong_player, simple_player] * 2
     assert play_out(match_rules(), 400, 1, seats).returns[:, 0].mean() > 0.95
-    equal = play_out(match_rules(), 2000, 2, [PLAYERS["simple"]] * 4).returns[:, 0]
+    equal = play_out(match_rules(), 2000, 2, [simple_player] * 4).returns[:, 0]
     assert abs(equal.mean()) < 4 / len(equal) ** 0.5
     assert set(np.unique(equal)) <= {-1, 0, 1}
 

@@ -10,11 +10,12 @@ import pyspiel
 import pytest
 
 from cardtable import deck
-from cardtable.batch import play_out
 from cardtable.compiled import compiled
+from cardtable.match import play_match
+from cardtable.player import find_player, players_of
 from cardtable.randomness import generator
 from coinche_spiel.cards import parse_cards
-from coinche_spiel.players import PLAYERS, bot, simple_opening, strong_opening
+from coinche_spiel.players import simple_opening, strong_opening
 from coinche_spiel.rules import coinche_rules
 from tests.coinche_spiel.helpers import dealt, load, move
 from tests.coinche_spiel.oracle import POINTS, RANKS, SUITS, TRUMP_POINTS, OracleDeal, action_of_card
@@ -96,7 +97,7 @@ def test_opening_hands(hand, simple, strong):
         card = int(state.array[deck.NEXT_CARD])
         state.apply_action(0 if card not in rest else 1 + rest.index(card) % 3)
     for name, expected in (("simple", simple), ("strong", strong)):
-        action = bot(game, 0, name).step(state)
+        action = find_player(name, game).bot(game, 0).step(state)
         assert state.action_to_string(0, action) == expected
 
 
@@ -219,6 +220,7 @@ def test_every_decision_against_the_second_program(name, opponents):
     stream = generator(11)
     rng = np.random.default_rng(12)
     strong, reraise = name.startswith("strong"), name.endswith("reraising")
+    choose = find_player(name, load()).compiled
     calls = Counter()
     for _ in range(300):
         state = rules.new_state()
@@ -235,22 +237,15 @@ def test_every_decision_against_the_second_program(name, opponents):
                 action = int(rng.choice(cheap))
             elif oracle.auction_over():
                 action = action_of_card(card_of(oracle, strong))
-                assert PLAYERS[name](state, stream) == action
+                assert choose(state, stream) == action
             else:
                 call = call_of(oracle, strong, reraise)
                 action = oracle.action_of_call(call)
-                assert PLAYERS[name](state, stream) == action
+                assert choose(state, stream) == action
                 calls[call[1] if call[0] == "bid" else call[0]] += 1
             oracle.apply(legal[action])
             kernel.apply_action(state, action)
     assert len(calls) > 5
-
-
-def returns(north_south, east_west, deals, seed):
-    """North's returns with the dealer going round."""
-    seats = [PLAYERS[north_south], PLAYERS[east_west]] * 2
-    rounds = [play_out(coinche_rules(dealer=d), deals // 4, seed + d, seats).returns[:, 0] for d in range(4)]
-    return np.concatenate(rounds)
 
 
 @pytest.mark.parametrize(
@@ -259,12 +254,13 @@ def returns(north_south, east_west, deals, seed):
 )
 def test_matches(north_south, east_west, low, high):
     """The means of the literature, allowing for four standard errors (and one point for theirs)."""
-    results = returns(north_south, east_west, 8000, seed=1)
-    error = 4 * results.std() / len(results) ** 0.5 + 1
-    assert low - error < results.mean() < high + error
+    game = load()
+    result = play_match(game, find_player(north_south, game), find_player(east_west, game), 4000, seed=1).score
+    error = 4 * result.standard_error + 1
+    assert low - error < result.mean < high + error
 
 
-@pytest.mark.parametrize("name", PLAYERS)
+@pytest.mark.parametrize("name", players_of(load()))
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -277,7 +273,7 @@ def test_matches(north_south, east_west, low, high):
 )
 def test_bots_play_every_variant_legally(name, parameters):
     game = load(**parameters)
-    bots = [bot(game, seat, name, seed=seat) for seat in range(game.num_players())]
+    bots = [find_player(name, game).bot(game, seat, seed=seat) for seat in range(game.num_players())]
     rng = np.random.default_rng(4)
     for _ in range(5):
         state = game.new_initial_state()
@@ -290,7 +286,7 @@ def test_bots_play_every_variant_legally(name, parameters):
 
 def test_openspiel_can_play_the_bots():
     game = load()
-    bots = [bot(game, seat, ("strong", "simple")[seat % 2]) for seat in range(4)]
+    bots = [find_player(("strong", "simple")[seat % 2], game).bot(game, seat) for seat in range(4)]
     played = pyspiel.evaluate_bots(game.new_initial_state(), bots, 1)
     assert len(played) == 4
     assert sum(played) == 0
@@ -298,10 +294,11 @@ def test_openspiel_can_play_the_bots():
 
 def test_bot_errors():
     game = load(hand_size=2)
-    with pytest.raises(ValueError, match="there is no Coinche player 'stronger'; known: random, simple, strong"):
-        bot(game, 0, "stronger")
-    with pytest.raises(ValueError, match="player_id is 4; allowed: from 0 to 3"):
-        bot(game, 4, "strong")
+    with pytest.raises(ValueError, match=r"there is no player 'stronger' .* did you mean strong"):
+        find_player("stronger", game)
+    strong = find_player("strong", game)
+    with pytest.raises(ValueError, match="seat is 4; allowed: 0 to 3"):
+        strong.bot(game, 4)
     state = move(dealt(game, ["7S 8S", "7H 8H", "7C 8C", "7D 8D"]), "pass")
     with pytest.raises(ValueError, match="not the turn of player 0, but of 1"):
-        bot(game, 0, "strong").step(state)
+        strong.bot(game, 0).step(state)

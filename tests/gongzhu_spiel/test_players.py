@@ -8,12 +8,12 @@ import pyspiel
 import pytest
 
 import gongzhu_spiel  # noqa: F401
-from cardtable.bots import KernelBot, MonteCarloBot
-from cardtable.montecarlo import Contender, duplicate_match
+from cardtable.match import Match, play_match
+from cardtable.player import compiled_player, find_player, players_of
 from cardtable.randomness import generator
 from cardtable.tricks import played_card
 from gongzhu_spiel import players, rules
-from gongzhu_spiel.players import PLAYERS, bot, mr_greed, mr_if, mr_team
+from gongzhu_spiel.players import mr_greed, mr_if, mr_team
 from tests.gongzhu_spiel import oracle
 
 CARDS = oracle.full_deck()
@@ -241,36 +241,36 @@ def test_players_only_play_legal_cards_and_only_use_what_they_know(player):
             rules.apply_action(state, card)
 
 
+def match_of(first: str, second: str, deals: int, seed: int) -> Match:
+    game = pyspiel.load_game("python_gongzhu")
+    return play_match(game, find_player(first, game), find_player(second, game), deals, seed)
+
+
 @pytest.mark.parametrize(
     ("first", "second", "published", "deals"),
-    [(mr_if, None, 185, 2048), (mr_greed, None, 270, 1024), (mr_greed, mr_if, 78, 1024)],
+    [("if", "random", 185, 2048), ("greed", "random", 270, 1024), ("greed", "if", 78, 1024)],
 )
 def test_published_strength(first, second, published, deals):
-    result = duplicate_match(FULL, Contender(first), Contender(second), deals, seed=3)
-    assert abs(result.mean - published) < 10 + 3 * result.standard_error
-    assert 125 < result.per_deal.std() < 180  # published: 130 to 172 for the mean of a deal's two games
+    match = match_of(first, second, deals, seed=3)
+    assert abs(match.score.mean - published) < 10 + 3 * match.score.standard_error
+    assert 125 < match.per_deal().std() < 180  # published: 130 to 172 for the mean of a deal's two games
 
 
 def test_monte_carlo_player_beats_mr_if():
-    result = duplicate_match(FULL, Contender(mr_team, 20), Contender(mr_if), 96, seed=4)
-    assert result.mean > 3 * result.standard_error
+    score = match_of("monte_carlo(worlds=20,rollout=team)", "if", 96, seed=4).score
+    assert score.mean > 3 * score.standard_error
 
 
 @pytest.mark.slow
 def test_monte_carlo_player_over_mr_greed():
     """The bar of the project: 60 points with 100 worlds on 1,024 deals."""
-    result = duplicate_match(FULL, Contender(mr_team, 100), Contender(mr_greed), 1024, seed=1)
-    assert result.mean >= 60
+    assert match_of("monte_carlo(worlds=100,rollout=team)", "greed", 1024, seed=1).score.mean >= 60
 
 
 def test_bots_play_a_game():
     game = pyspiel.load_game("python_gongzhu")
-    seats = [
-        bot(game, 0, "greed", 1),
-        bot(game, 1, "random", 2),
-        MonteCarloBot(game, 2, 5, mr_if, 3),
-        bot(game, 3, "if", 4),
-    ]
+    names = ("greed", "random", "monte_carlo(worlds=5,rollout=if)", "if")
+    seats = [find_player(name, game).bot(game, seat, seed=seat) for seat, name in enumerate(names)]
     returns = pyspiel.evaluate_bots(game.new_initial_state(), seats, 7)
     assert len(returns) == 4
     assert sum(returns) == 0
@@ -278,24 +278,23 @@ def test_bots_play_a_game():
 
 def test_bots_refuse_nonsense():
     game = pyspiel.load_game("python_gongzhu")
-    with pytest.raises(ValueError, match=r"player is greedy; allowed in python_gongzhu.*: random, if, greed, team"):
-        bot(game, 0, "greedy")
-    with pytest.raises(ValueError, match="player_id is 4; allowed: from 0 to 3"):
-        KernelBot(game, 4)
-    with pytest.raises(ValueError, match="worlds is 0; allowed: at least 1"):
-        MonteCarloBot(game, 0, 0)
+    with pytest.raises(ValueError, match=r"no player 'greedy' .* did you mean greed"):
+        find_player("greedy", game)
+    with pytest.raises(ValueError, match="seat is 4; allowed: 0 to 3"):
+        find_player("if", game).bot(game, 4)
     small = pyspiel.load_game("python_gongzhu(ranks=5)")
+    assert players_of(small) == ["random", "monte_carlo"]
     state = small.new_initial_state()
     while state.is_chance_node():
         state.apply_action(state.legal_actions()[0])
-    with pytest.raises(ValueError, match=r"player is if; allowed in python_gongzhu.*ranks=5.*: random$"):
-        bot(small, 0, "if")
+    with pytest.raises(ValueError, match=r"no player 'if' for python_gongzhu.*known: random, monte_carlo, a saved"):
+        find_player("if", small)
     with pytest.raises(ValueError, match="full deck"):
-        KernelBot(small, 0, mr_if).step(state)
+        compiled_player("if", small, mr_if).bot(small, 0).step(state)
     with pytest.raises(ValueError, match="not the turn of player 1"):
-        KernelBot(small, 1).step(state)
+        find_player("random", small).bot(small, 1).step(state)
 
 
 def test_player_names():
-    assert set(PLAYERS) == {"if", "greed", "team"}
+    assert players_of(pyspiel.load_game("python_gongzhu")) == ["random", "if", "greed", "team", "monte_carlo"]
     assert len(players.BURDEN) == 52

@@ -1,21 +1,14 @@
-"""The flat Monte Carlo player and duplicate matches, on games small enough to know the answers."""
+"""The flat Monte Carlo player, on games small enough to know the answers."""
 
 import numpy as np
 import pyspiel
 import pytest
 
 import cardspiel  # noqa: F401 registers the games
-from cardtable import bits
-from cardtable.bots import KernelBot, MonteCarloBot
-from cardtable.compiled import compiled
-from cardtable.montecarlo import Contender, MonteCarlo, duplicate_match
-from cardtable.randomness import generator
+from cardtable.player import find_player
+from cardtable.randomness import generator, streams
+from cardtable.search.flat import FlatSearch
 from gongzhu_spiel import rules
-
-
-@compiled
-def lowest_card(state, generator):
-    return bits.lowest(rules.legal_cards(state))
 
 
 def dealt_state(game, seed):
@@ -62,14 +55,19 @@ def test_estimates_approach_the_exact_means():
             actions = np.empty(12, np.int64)
             rules.apply_action(state, int(actions[: rules.legal_actions(state, actions)][-1]))
         exact = exact_values(game, state, int(state[rules.TURN]))
-        search = MonteCarlo(game.rules, 20_000, seed=1)
-        found = search.evaluate(state)
+        search = FlatSearch(game, 20_000)
+        row, states = np.zeros(1, np.int64), state[None, :].copy()
+        explained = search.explain_rows(states, row, streams(1, (), range(1)))[0]
+        found = dict(zip(explained.actions.tolist(), explained.values.tolist(), strict=True))
         assert set(found) == set(exact)
         if len(exact) > 1:
             checked += 1
             for action, mean in exact.items():
                 assert found[action] == pytest.approx(mean, abs=8)
-            assert exact[search.choose(state)] >= max(exact.values()) - 8
+            best = max(found, key=lambda action: (found[action], -action))
+            assert search.choose_rows(states, row, streams(1, (), range(1)))[0] == best
+            assert exact[best] >= max(exact.values()) - 8
+            assert explained.errors[list(found).index(best)] == 0
     assert checked >= 2
 
 
@@ -86,46 +84,33 @@ def test_estimates_approach_the_exact_means():
 )
 def test_plays_every_game(name):
     game = pyspiel.load_game(name)
-    bots = [MonteCarloBot(game, 0, 4, seed=1)] + [
-        KernelBot(game, seat, seed=seat) for seat in range(1, game.num_players())
-    ]
+    players = [find_player(text, game) for text in ("monte_carlo(worlds=4)", "random")]
+    bots = [players[seat > 0].bot(game, seat, seed=seat) for seat in range(game.num_players())]
     returns = pyspiel.evaluate_bots(game.new_initial_state(), bots, 3)
     assert all(game.min_utility() <= value <= game.max_utility() for value in returns)
+
+
+def test_standard_errors_are_of_the_difference_to_the_best_action():
+    """Two halves of the worlds: the means' differences differ by as much as their standard errors say."""
+    game = pyspiel.load_game("python_gongzhu")
+    search = FlatSearch(game, 200)
+    misses = []
+    for seed in range(60):
+        states = dealt_state(game, seed)[None, :].copy()
+        one, two = (
+            search.explain_rows(states, np.zeros(1, np.int64), streams(seed, (half,), range(1)))[0] for half in (1, 2)
+        )
+        best = int(np.argmax(one.values))
+        for place in range(len(one.actions)):
+            if place != best:
+                gap = (one.values[place] - one.values[best]) - (two.values[place] - two.values[best])
+                misses.append(gap / np.hypot(one.errors[place], one.errors[place]))
+    assert 0.7 < np.std(misses) < 1.4
 
 
 def test_a_state_without_a_player_to_move_is_refused():
     game = pyspiel.load_game("python_gongzhu(ranks=2)")
     with pytest.raises(ValueError, match="no player to move"):
-        MonteCarlo(game.rules, 10).evaluate(game.rules.new_state())
-
-
-def test_duplicate_deals_cancel_equal_players():
-    """Two players who always take the lowest card play the same game twice, with opposite results."""
-    game = pyspiel.load_game("python_gongzhu")
-    result = duplicate_match(game.rules, Contender(lowest_card), Contender(lowest_card), 50, seed=1)
-    assert np.all(result.per_deal == 0)
-
-
-def test_a_match_is_the_same_with_more_threads_and_reversed_with_players_exchanged():
-    game = pyspiel.load_game("python_gongzhu")
-    one = duplicate_match(game.rules, Contender(lowest_card), Contender(), 40, seed=2)
-    two = duplicate_match(game.rules, Contender(lowest_card), Contender(), 40, seed=2, threads=2)
-    assert np.array_equal(one.per_deal, two.per_deal)
-    assert one.moves == two.moves
-    counted = []
-    duplicate_match(game.rules, Contender(), Contender(), 40, seed=2, on_progress=counted.append)
-    assert sum(counted) == 40
-
-
-@pytest.mark.parametrize(
-    ("name", "first", "deals", "complaint"),
-    [
-        ("python_toepen", Contender(), 10, "two teams of equal size"),
-        ("python_cego", Contender(), 10, "two teams of equal size"),
-        ("python_gongzhu", Contender(), 1, "deals is 1"),
-        ("python_gongzhu", Contender(None, -1), 10, "worlds is -1"),
-    ],
-)
-def test_impossible_matches(name, first, deals, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        duplicate_match(pyspiel.load_game(name).rules, first, Contender(), deals)
+        FlatSearch(game, 10).explain_rows(
+            game.rules.new_state()[None, :], np.zeros(1, np.int64), streams(1, (), range(1))
+        )
