@@ -27,18 +27,20 @@ from open_spiel.python import games as _openspiel_python_games  # noqa: F401 reg
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import cardspiel  # noqa: F401 registers ours
+from cardtable.match import play_games, seated, sides_of
 from cardtable.parameters import UserError
+from cardtable.player import Player, compiled_players
 from cardtable.rules import Rules
 from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.checkpoints import load_checkpoint, save_checkpoint
 from experiments.running.directory import RunDirectory
-from experiments.running.duplicate_matches import compiled_players, metrics_of
+from experiments.running.match_figures import metrics_of
 from solvers.arrays.memory import GameTooLargeError
 from solvers.arrays.tree import estimate_size
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.levels import NodeBudgetError
-from solvers.deep_cfr.policies import play_games
+from solvers.deep_cfr.players import network_player, networks_of
 from solvers.deep_cfr.sampling import TRAVERSALS
 from solvers.deep_cfr.settings import LOSSES, NETWORKS, Settings
 from solvers.deep_cfr.trainer import TabulatedDeepCFR
@@ -189,7 +191,9 @@ class Run:
         known = compiled_players(self.game)
         if name not in known:
             raise UserError(f"--opponents={name}: {self.game} has the players {', '.join(known) or '(none)'}")
-        return [known[name] if seat % 2 else None for seat in range(self.game.num_players())]
+        return [
+            known[name].compiled if seat in sides_of(self.game)[1] else None for seat in range(self.game.num_players())
+        ]
 
     def _trainer(self, given: dict[str, Any]) -> TabulatedDeepCFR | LargeDeepCFR:
         engine = given["engine"]
@@ -290,8 +294,9 @@ class Run:
         """Figures of games against the fixed opponents, or in self-play against itself and the game's own players."""
         metrics = {"advantage loss": trainer.loss}
         seed = int(np.random.SeedSequence(self.options["seed"], spawn_key=(9, trainer.iterations)).generate_state(1)[0])
-        for name, seats in self._evaluation_opponents().items():
-            games = play_games(trainer, self.options["games"], seed, "single", seats)
+        own = network_player("itself", self.game, networks_of(trainer, "single"))
+        for name, other in self._evaluation_opponents(own).items():
+            games = play_games(self.game, seated(self.game, own, other), self.options["games"], seed)
             describe = metrics_of(self.game)
             if describe is None:
                 found = {"mean return": (games.returns[:, 0], np.ones(len(games.returns)))}
@@ -302,15 +307,12 @@ class Run:
                 metrics[f"{name}: {figure}"] = float(numerator.sum() / total) if total > 0 else float("nan")
         return metrics
 
-    def _evaluation_opponents(self) -> dict[str, list[Callable | None]]:
-        seats = range(self.game.num_players())
+    def _evaluation_opponents(self, own: Player) -> dict[str, Player]:
+        """Who sits on the other side in evaluations."""
+        known = compiled_players(self.game)
         if self.opponents is not None:
-            return {self.options["opponents"]: self.opponents}
-        found: dict[str, list[Callable | None]] = {"itself": [None for _ in seats]}
-        for name, player in compiled_players(self.game).items():
-            if name in ("random", "simple", "strong"):
-                found[name] = [player if seat % 2 else None for seat in seats]
-        return found
+            return {self.options["opponents"]: known[self.options["opponents"]]}
+        return {"itself": own, **known}
 
     # ------------------------------------------------------------------------------------------ results
 

@@ -16,6 +16,7 @@ import sys
 
 from absl import app, flags
 
+from cardtable.executors import Threads
 from experiments.gongzhu.matches import (
     Matches,
     describe_transitivity,
@@ -59,7 +60,7 @@ def main(argv: list[str]) -> None:
     config = {"deals": deals, "search_deals": search_deals, "worlds": worlds, "best_worlds": best_worlds}
     directory = RunDirectory(FLAGS.out, config | {"seed": FLAGS.seed, "threads": FLAGS.threads})
 
-    runner = Matches(FLAGS.seed, FLAGS.threads)
+    runner = Matches(FLAGS.seed, Threads(FLAGS.threads))
     points = table_2(runner, deals, search_deals, best_worlds)
     table = table_2_rows(points)
     tables.show("Table 2: points of the first over the second", table)

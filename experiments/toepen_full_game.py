@@ -18,18 +18,22 @@ from absl import app, flags
 
 import cardspiel  # noqa: F401
 from cardtable import deck
-from cardtable.randomness import generators
+from cardtable.match import Estimate, play_games, play_match
+from cardtable.player import Player
 from cardtable.rules import CHANCE
+from cardtable.spiel import CardGame
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
 from experiments.toepen import openings
-from experiments.toepen.match import Profile, ProfilePolicy, Score, play_match, play_seats, score_of
 from experiments.toepen.training import toepen, under_isomorphism
 from solvers.arrays.memory import readable_bytes
 from solvers.bounds import local_best_response
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sampling.hash_table import InformationTable
-from toepen_spiel.rules import BET, CHECK, RANKS, SUITS
+from solvers.sampling.players import average_player
+from toepen_spiel.rules import BET, RANKS, SUITS
+from transforms.lifting import lifted_player
+from transforms.wrapping import original_game
 
 FLAGS = flags.FLAGS
 
@@ -76,13 +80,18 @@ def train(solver: ExternalSamplingSolver, seconds: float, name: str) -> tuple[fl
     return used, "time"
 
 
-def train_all(base: str, minutes: float, memory: int) -> tuple[dict[str, Profile], list[dict[str, Any]]]:
+def profile_player(name: str, game: CardGame, table: InformationTable) -> Player:
+    """What was learned in an abstraction, as a player of the original game."""
+    return lifted_player(average_player(name, game, table), game, original_game(game))
+
+
+def train_all(base: str, minutes: float, memory: int) -> tuple[dict[str, Player], list[dict[str, Any]]]:
     profiles, rows = {}, []
     for name in FLAGS.profiles:
         game = abstracted(base, *ABSTRACTIONS[name])
         solver = ExternalSamplingSolver(game, seed=FLAGS.seed, max_memory_bytes=memory // len(FLAGS.profiles))
         seconds, ended_by = train(solver, 60 * minutes, name)
-        profiles[name] = Profile(game, solver.table)
+        profiles[name] = profile_player(name, game, solver.table)
         rows.append(
             {
                 "profile": name,
@@ -94,66 +103,68 @@ def train_all(base: str, minutes: float, memory: int) -> tuple[dict[str, Profile
             }
         )
     game = abstracted(base, "orbit", "exact", "exact")
-    profiles[UNIFORM] = Profile(game, InformationTable(game.rules.key_words, game.num_distinct_actions()))
+    nothing = InformationTable(game.rules.key_words, game.num_distinct_actions())
+    profiles[UNIFORM] = profile_player(UNIFORM, game, nothing)
     return profiles, rows
 
 
-def tournament(profiles: dict[str, Profile], games: int) -> dict[tuple[str, str], Score]:
+def tournament(base: str, profiles: dict[str, Player], games: int) -> dict[tuple[str, str], Estimate]:
     from rich.progress import track
 
     names = list(profiles)
     pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
     scores = {}
     for one, other in track(pairs, description="matches"):
-        score = play_match(profiles[one], profiles[other], games, seed=FLAGS.seed)
-        scores[one, other], scores[other, one] = score, Score(-score.mean, score.error)
+        score = play_match(pyspiel.load_game(base), profiles[one], profiles[other], games // 2, FLAGS.seed).score
+        scores[one, other], scores[other, one] = score, score._replace(mean=-score.mean)
     return scores
 
 
-def readable_score(score: Score) -> str:
-    return f"{score.mean:+.3f} ± {CONFIDENCE * score.error:.3f}"
+def readable_score(score: Estimate) -> str:
+    return f"{score.mean:+.3f} ± {CONFIDENCE * score.standard_error:.3f}"
 
 
-def best_of(profiles: dict[str, Profile], scores: dict[tuple[str, str], Score]) -> str:
+def best_of(profiles: dict[str, Player], scores: dict[tuple[str, str], Estimate]) -> str:
     """The profile that does best in its worst match."""
     return max(profiles, key=lambda name: min(scores[name, other].mean for other in profiles if other != name))
 
 
-def bounds(base: str, profiles: dict[str, Profile], deals: int, worlds: int) -> list[dict[str, Any]]:
+def bounds(base: str, profiles: dict[str, Player], deals: int, worlds: int) -> list[dict[str, Any]]:
     """Local best responses to all profiles: lower bounds of NashConv."""
     game = pyspiel.load_game(base)
     rows = []
     for name, profile in profiles.items():
-        bound = local_best_response(game, ProfilePolicy(profile), deals=deals, worlds=worlds, seed=FLAGS.seed)
+        bound = local_best_response(game, profile.policy(game), deals=deals, worlds=worlds, seed=FLAGS.seed)
         low, high = bound.confidence_interval
         rows.append({"profile": name, "lower_bound": bound.value, "from": low, "to": high, "deals": deals})
     return rows
 
 
-def opening_rows(profile: Profile, games: int) -> tuple[list[dict[str, Any]], Score]:
+def opening_rows(profile: Player, games: int) -> tuple[list[dict[str, Any]], Estimate]:
     """The first player's hands up to renaming of suits, from games of the profile against itself; and her score."""
-    policy = ProfilePolicy(profile)
-    rules = policy.game.rules
+    game = profile.game
+    rules = game.rules
     suits, ranks = int(rules.root[SUITS]), int(rules.root[RANKS])
-    hands = np.empty(games, np.int64)
-    dealer, player = generators(FLAGS.seed, 2)
-    points = play_seats(profile, profile, games, dealer, player, hands)
+    played = play_games(game, [profile, profile], games, FLAGS.seed)
+    assert played.states is not None, "games of ours leave their final states"
+    hands, points = played.states[:, deck.DEALT], played.returns[:, 0]
     patterns = np.sort(np.stack([hands >> suit * ranks & (1 << ranks) - 1 for suit in range(suits)], axis=1), axis=1)
     kinds, which, counts = np.unique(patterns[:, ::-1], axis=0, return_inverse=True, return_counts=True)
     values = np.bincount(which.reshape(-1), points) / counts
     sets = [sum(pattern << suit * ranks for suit, pattern in enumerate(kind)) for kind in kinds.tolist()]
     dealt = np.stack([_dealt(rules, hand) for hand in sets])
-    _, probabilities = policy.probabilities_at(dealt)
+    assert profile.probabilities_rows is not None, "profiles are policies"
+    probabilities = profile.probabilities_rows(dealt, np.arange(len(dealt)))
     rows = [
         {
-            "hand": openings.hand_name(policy.game, hand),
+            "hand": openings.hand_name(game, hand),
             "probability": count / games,
             "value": value,
-            "bets": float(choices[BET - CHECK]),
+            "bets": float(choices[BET]),
         }
         for hand, count, value, choices in zip(sets, counts.tolist(), values.tolist(), probabilities, strict=True)
     ]
-    return rows, score_of(points)
+    return rows, Estimate.of(points)
 
 
 def _dealt(rules: Any, hand: int) -> np.ndarray:
@@ -192,7 +203,7 @@ def main(argv: list[str]) -> None:
     profiles, training = train_all(base, minutes, int(FLAGS.memory * GIGABYTE))
     tables.show("Training", training)
     write_csv(run.path / "training.csv", training)
-    scores = tournament(profiles, games)
+    scores = tournament(base, profiles, games)
     best = best_of(profiles, scores)
     matrix = [
         {"profile": one} | {two: readable_score(scores[one, two]) if one != two else "" for two in profiles}
@@ -201,7 +212,10 @@ def main(argv: list[str]) -> None:
     tables.show("Points per game against the others", matrix)
     write_csv(
         run.path / "scores.csv",
-        [{"profile": one, "opponent": two, **score._asdict()} for (one, two), score in scores.items()],
+        [
+            {"profile": one, "opponent": two, "mean": score.mean, "error": score.standard_error}
+            for (one, two), score in scores.items()
+        ],
     )
     bounded = bounds(base, profiles, deals, worlds)
     tables.show("Local best response", bounded)

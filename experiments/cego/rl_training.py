@@ -19,9 +19,10 @@ from open_spiel.python import rl_environment
 from open_spiel.python.algorithms import random_agent
 from open_spiel.python.pytorch import dqn, nfsp
 
-from cardtable.batch import Batch
+from cardtable.match import Estimate, play_games
+from cardtable.player import Player, drawing_player, legal_mask, random_player
 from cardtable.progress import LateProgress
-from cardtable.rules import TERMINAL, Rules
+from cardtable.rows import encode_rows
 from cardtable.spiel import CardGame
 from cego_spiel import rules as cego
 from experiments.running.directory import RunDirectory
@@ -68,7 +69,7 @@ def train(
     start = time.monotonic()
 
     def measure(episode: int) -> None:
-        mean, error = evaluate(game.rules, agent, kind, evaluation_games, seed)
+        mean, error, _ = evaluate(game, agent, kind, evaluation_games, seed)
         row = {"games": episode, "steps": steps, "mean return": round(mean, 3), "s.e.": round(error, 3)}
         rows.append(row | {"seconds": round(time.monotonic() - start, 1)})
         directory.log(episode, {"mean_return": mean, "standard_error": error, "agent_steps": steps})
@@ -143,28 +144,30 @@ def _paid(time_step: rl_environment.TimeStep, reward: float) -> rl_environment.T
     return time_step._replace(rewards=[reward] * len(time_step.observations["info_state"]))
 
 
-def evaluate(rules: Rules, agent: Any, kind: str, games: int, seed: int) -> tuple[float, float]:
-    """Mean return of the agent's policy in its seat against random players, and its standard error.
-
-    DQN plays its best action; NFSP draws from its average policy.
-    """
+def agent_player(game: CardGame, agent: Any, kind: str) -> Player:
+    """The agent as a player: DQN plays its best action; NFSP draws from its average policy."""
     network = agent._q_network if kind == "dqn" else agent._avg_network
-    batch = Batch(rules, games, seed)
-    rng = np.random.default_rng(seed)
-    while True:
-        players = batch.current_players()
-        if (players == TERMINAL).all():
-            break
-        mask = batch.legal_mask()
-        scores = np.where(mask, rng.gumbel(size=mask.shape), -np.inf)  # the largest is a uniformly random legal action
-        own = players == LEARNER
-        if own.any():
-            with torch.no_grad():
-                values = network(torch.from_numpy(batch.observation_tensors()[own])).numpy()
-            scores[own] = np.where(mask[own], values if kind == "dqn" else values + scores[own], -np.inf)
-        batch.step(scores.argmax(axis=1))
-    returns = batch.returns()[:, LEARNER]
-    return float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(games))
+    kernel = game.rules.compiled_kernel()
+
+    def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        seen = np.zeros((len(rows), game.rules.observation_size), np.float32)
+        encode_rows(kernel.current_player, kernel.observation_tensor, states, rows, seen)
+        with torch.no_grad():
+            values = network(torch.from_numpy(seen)).double()
+        legal = torch.from_numpy(legal_mask(game.rules, states, rows))
+        values = values.masked_fill(~legal, -torch.inf)
+        if kind == "dqn":
+            return torch.nn.functional.one_hot(values.argmax(dim=1), values.shape[1]).double().numpy()
+        return torch.softmax(values, dim=1).numpy()
+
+    return drawing_player(kind, game, probabilities_rows)
+
+
+def evaluate(game: CardGame, agent: Any, kind: str, games: int, seed: int) -> Estimate:
+    """The mean return of the agent in its seat against random players."""
+    seats = [random_player(game)] * game.num_players()
+    seats[LEARNER] = agent_player(game, agent, kind)
+    return Estimate.of(play_games(game, seats, games, seed).returns[:, LEARNER])
 
 
 def learning_figure(rows: list[dict], title: str) -> Figure:

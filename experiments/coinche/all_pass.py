@@ -13,8 +13,10 @@ from rich.progress import track
 
 import coinche_spiel  # noqa: F401 registers the game
 from cardtable import bits
-from cardtable.batch import Batch, play_on
+from cardtable.batch import Batch
 from cardtable.compiled import compiled, entry_point
+from cardtable.match import finish_games
+from cardtable.player import find_player
 from coinche_spiel.cards import (
     ALL_CARDS,
     JACK,
@@ -26,7 +28,7 @@ from coinche_spiel.cards import (
     TRUMP_ORDER,
 )
 from coinche_spiel.double_dummy import can_make_batch
-from coinche_spiel.players import NO_BID, PLAYERS, simple_opening, strong_opening
+from coinche_spiel.players import NO_BID, simple_opening, strong_opening
 from coinche_spiel.state import FIRST_BID, HAND, PASS
 from experiments.running import tables
 
@@ -113,7 +115,8 @@ def after_the_auction(opening: str, deals: int, seed: int) -> tuple[Batch, np.nd
 
 def heuristic_play(opening: str, player: str, deals: int, seed: int) -> dict[str, Any]:
     batch, _, bids = after_the_auction(opening, deals, seed)
-    play_on(batch.rules, batch.states, seed, [PLAYERS[player]] * SEATS)
+    game = pyspiel.load_game("python_coinche")
+    finish_games(game, batch.states, [find_player(player, game)] * SEATS, seed)
     return _row(opening, player, bids != NO_BID, batch.returns()[:, 0])
 
 

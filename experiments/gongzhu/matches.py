@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from cardtable.montecarlo import Contender, MatchResult, duplicate_match
+import gongzhu_spiel  # noqa: F401 registers the game
+from cardtable.executors import Executor, Serial
+from cardtable.player import find_player
 from cardtable.progress import LateProgress
+from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.plots import plt
-from gongzhu_spiel.players import PLAYERS
-from gongzhu_spiel.rules import gongzhu_rules
+from experiments.running.round_robin import PairResult, intransitivity, play_pair
 
 BOOTSTRAP = 10_000
 # Table 2: points of the first over the second, and their standard errors.
@@ -24,41 +25,31 @@ ROLLOUTS = ("random", "if", "team")
 
 
 class Matches:
-    """Plays matches; remembers their CPU time."""
+    """Plays matches by the names of players."""
 
-    def __init__(self, seed: int, threads: int) -> None:
-        self._rules = gongzhu_rules(suits=4, ranks=13, leader=0)
+    def __init__(self, seed: int, executor: Executor) -> None:
+        self._game = load_game("python_gongzhu")
         self._seed = seed
-        self._threads = threads
+        self._executor = executor
 
-    def play(self, first: Contender, second: Contender, deals: int, title: str) -> tuple[MatchResult, float]:
-        """The result, and milliseconds of CPU time per decision of the first contender (its opponent's included)."""
-        duplicate_match(self._rules, first, second, 2, self._seed)  # compilation must not count as thinking
-        done = 0
-        with LateProgress(title, deals) as progress:
-
-            def on_progress(finished: int) -> None:
-                nonlocal done
-                done += finished
-                progress.update(done)
-
-            start = time.process_time()
-            result = duplicate_match(self._rules, first, second, deals, self._seed, self._threads, on_progress)
-            seconds = time.process_time() - start
-        return result, 1000 * seconds / max(result.moves, 1)
+    def play(self, first: str, second: str, deals: int, title: str) -> PairResult:
+        players = (find_player(first, self._game), find_player(second, self._game))
+        play_pair(self._game, players, 2, self._seed, Serial())  # compilation must not count as thinking
+        with LateProgress(title, 2 * deals) as progress:
+            return play_pair(self._game, players, deals, self._seed, self._executor, progress.advance)
 
 
 Points = dict[tuple[str, str], tuple[float, float]]  # first, second: mean, standard error
 
 
 def table_2(runner: Matches, deals: int, search_deals: int, best_worlds: int) -> Points:
-    players = {"random": Contender(), "if": Contender(PLAYERS["if"]), "greed": Contender(PLAYERS["greed"])}
-    players[SEARCH] = Contender(PLAYERS["team"], best_worlds)
+    players = {name: name for name in ("random", "if", "greed")}
+    players[SEARCH] = f"monte_carlo(worlds={best_worlds},rollout=team)"
     points = {}
     for second, first in itertools.combinations(players, 2):
         number = search_deals if SEARCH in (first, second) else deals
-        result, _ = runner.play(players[first], players[second], number, f"{first} against {second}")
-        points[first, second] = (result.mean, result.standard_error)
+        score = runner.play(players[first], players[second], number, f"{first} against {second}").score
+        points[first, second] = (score.mean, score.standard_error)
     return points
 
 
@@ -73,18 +64,12 @@ def table_2_rows(points: Points) -> list[dict]:
     return rows
 
 
-def intransitivity(points: dict[tuple[str, str], float], players: list[str]) -> float:
-    """Eq. 17 of the paper; points[i, j] is what i wins against j."""
-
-    def x(i: str, j: str) -> float:
-        return points[i, j] if (i, j) in points else -points[j, i]
-
-    above = below = 0.0
-    for i, j, k in itertools.combinations(players, 3):
-        gap = abs(x(i, j) + x(j, k) - x(i, k))
-        above += gap**2
-        below += gap * (abs(x(i, j)) + abs(x(j, k)) + abs(x(i, k)))
-    return above / below if below else 0.0
+def _matrix(points: dict[tuple[str, str], float], players: list[str]) -> np.ndarray:
+    x = np.zeros((len(players), len(players)))
+    for (first, second), mean in points.items():
+        i, j = players.index(first), players.index(second)
+        x[i, j], x[j, i] = mean, -mean
+    return x
 
 
 def describe_transitivity(points: Points) -> str:
@@ -92,9 +77,9 @@ def describe_transitivity(points: Points) -> str:
     rng = np.random.default_rng(0)
     for players in (["random", "if", "greed"], ["random", "if", "greed", SEARCH]):
         own = {pair: value for pair, value in points.items() if set(pair) <= set(players)}
-        estimate = intransitivity({pair: mean for pair, (mean, _) in own.items()}, players)
+        estimate = intransitivity(_matrix({pair: mean for pair, (mean, _) in own.items()}, players))
         redrawn = [
-            intransitivity({pair: rng.normal(mean, error) for pair, (mean, error) in own.items()}, players)
+            intransitivity(_matrix({pair: rng.normal(mean, error) for pair, (mean, error) in own.items()}, players))
             for _ in range(BOOTSTRAP)
         ]
         parts.append(f"{', '.join(players)}: {estimate:.3f} ± {np.std(redrawn):.3f}")
@@ -103,13 +88,13 @@ def describe_transitivity(points: Points) -> str:
 
 def search_rows(runner: Matches, worlds: list[int], deals: int) -> list[dict]:
     rows = []
-    greed = Contender(PLAYERS["greed"])
     for rollout in ROLLOUTS:
         for number in worlds:
-            contender = Contender(PLAYERS.get(rollout), number)
-            result, milliseconds = runner.play(contender, greed, deals, f"{number} worlds, {rollout} rollouts")
-            rows.append({"rollouts": rollout, "worlds": number, "points": round(result.mean, 1)})
-            rows[-1] |= {"s.e.": round(result.standard_error, 1), "ms a move": round(milliseconds, 2)}
+            player = f"monte_carlo(worlds={number},rollout={rollout})"
+            result = runner.play(player, "greed", deals, f"{number} worlds, {rollout} rollouts")
+            rows.append({"rollouts": rollout, "worlds": number, "points": round(result.score.mean, 1)})
+            cost = round(float(result.milliseconds[0]), 2)
+            rows[-1] |= {"s.e.": round(result.score.standard_error, 1), "ms a move": cost}
     return rows
 
 
@@ -146,6 +131,6 @@ def report(table: list[dict], words: str, search: list[dict], deals: int, search
         f"with the Monte Carlo player, which has {best_worlds} worlds and rolls out with Mr. Team). Standard errors "
         "are over deals. Published: Shi, Li and Sun, Table 2.\n\n"
         f"{tables.markdown(table)}\n{words}\n\n## Flat Monte Carlo player over Mr. Greed\n\n"
-        "CPU time is that of the whole match divided by the Monte Carlo player's decisions.\n\n"
+        "CPU time is that of the Monte Carlo player, for a decision between two or more cards.\n\n"
         f"{tables.markdown(search)}\n![](monte_carlo.png)\n"
     )

@@ -100,6 +100,11 @@ class RunDirectory:
         return path
 
 
+def file_name(text: str) -> str:
+    """A text as the name of one file or folder."""
+    return text.replace("/", "_")
+
+
 def versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in VERSIONS_OF:

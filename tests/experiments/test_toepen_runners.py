@@ -12,15 +12,17 @@ import pytest
 from open_spiel.python.policy import Policy
 
 import cardspiel  # noqa: F401
-from experiments.toepen.match import Profile, ProfilePolicy, play_match
+from cardtable.match import play_match
 from experiments.toepen.training import Judge, Lift, Sampler, Training, normalised, toepen, under_isomorphism
 from experiments.toepen_counts import THESIS, hand_configurations, upper_bound
+from experiments.toepen_full_game import profile_player
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import evaluate, probabilities_of
 from solvers.bounds import local_best_response
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sampling.hash_table import InformationTable
-from transforms.lifting import lift
+from solvers.sampling.players import average_player
+from transforms.lifting import lift, lifted_player
 
 ROOT = Path(__file__).parents[2]
 
@@ -181,24 +183,25 @@ def test_matches_agree_with_exact_scores() -> None:
     game = pyspiel.load_game(f"python_bucketing(game={under_isomorphism(base, 'orbit')},hand=bucket,history=ante)")
     solver = ExternalSamplingSolver(game, seed=5)
     solver.run(2000)
-    profile = Profile(game, solver.table)
-    nobody = Profile(game, InformationTable(game.rules.key_words, game.num_distinct_actions()))
+    profile = profile_player("trained", game, solver.table)
+    nothing = InformationTable(game.rules.key_words, game.num_distinct_actions())
+    nobody = profile_player("uniform", game, nothing)
     form = SequenceForm.from_game(pyspiel.load_game(base))
-    quick = probabilities_of(form, ProfilePolicy(profile))
+    quick = probabilities_of(form, profile.policy(form.game))
     np.testing.assert_allclose(
         quick, probabilities_of(form, lift(solver.average_policy(), game, form.game)), atol=1e-12
     )
     judge = Judge(form)
-    exact = judge.score(quick, probabilities_of(form, ProfilePolicy(nobody)))
-    score = play_match(profile, nobody, 40_000, seed=6)
-    assert abs(score.mean - exact) < 5 * score.error
-    assert score.error < 0.02
+    exact = judge.score(quick, probabilities_of(form, nobody.policy(form.game)))
+    score = play_match(form.game, profile, nobody, 20_000, seed=6).score
+    assert abs(score.mean - exact) < 5 * score.standard_error
+    assert score.standard_error < 0.02
 
 
 class Plain(Policy):
     """A profile's policy without the quick way to ask it."""
 
-    def __init__(self, policy: ProfilePolicy) -> None:
+    def __init__(self, policy: Policy) -> None:
         super().__init__(policy.game, [0, 1])
         self._policy = policy
 
@@ -211,23 +214,21 @@ def test_local_best_response_asks_profiles_in_either_way() -> None:
     game = pyspiel.load_game("python_bucketing(game=python_toepen(suits=2,ranks=3,hand_size=2),hand=places)")
     solver = ExternalSamplingSolver(game, seed=8)
     solver.run(200)
-    policy = ProfilePolicy(Profile(game, solver.table))
+    profile = profile_player("trained", game, solver.table)
+    policy = profile.policy(profile.game)
     quick, slow = (local_best_response(policy.game, one, deals=20, worlds=4, seed=9) for one in (policy, Plain(policy)))
     assert quick == slow
 
 
 def test_profiles_are_of_transforms() -> None:
     base = pyspiel.load_game(toepen(2, 2, 2, True, True))
-    nobody = Profile(base, InformationTable(base.rules.key_words, base.num_distinct_actions()))
-    with pytest.raises(ValueError, match="allowed: transforms"):
-        ProfilePolicy(nobody)
+    with pytest.raises(ValueError, match="none, as it is no transform"):
+        profile_player("uniform", base, InformationTable(base.rules.key_words, base.num_distinct_actions()))
     with pytest.raises(ValueError, match="where='rules' has a table"):
         _ = ExternalSamplingSolver(base, where="tree").table
     orbits, others = (
         pyspiel.load_game(under_isomorphism(toepen(*size, True, True), "orbit")) for size in [(2, 2, 2), (2, 3, 2)]
     )
-    tables = [
-        Profile(game, InformationTable(game.rules.key_words, game.num_distinct_actions())) for game in (orbits, others)
-    ]
+    nothing = InformationTable(orbits.rules.key_words, orbits.num_distinct_actions())
     with pytest.raises(ValueError, match="allowed for"):
-        play_match(*tables, games=100, seed=1)
+        lifted_player(average_player("uniform", orbits, nothing), orbits, others.base)

@@ -1,0 +1,122 @@
+"""Everybody against everybody: `python -m experiments.tournament --game=python_gongzhu --players=random,if,greed`.
+
+A round robin on duplicate deals, the same for all pairs: every deal is played twice, the second time with the sides
+changed. In Cego a player takes the single seat, then the three others. Players are named as in `experiments.arena`.
+
+The run directory holds a cross table with 95% intervals, ratings (least squares on points; see
+`experiments.running.round_robin`), how intransitive the players are, a picture, and the results of every deal. A
+tournament that was interrupted goes on with --resume.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+
+from absl import app, flags
+
+import cardspiel  # noqa: F401 registers our games
+from cardtable.executors import find_executor
+from cardtable.match import require_sequential
+from cardtable.parameters import UserError
+from cardtable.player import find_player
+from cardtable.progress import LateProgress
+from cardtable.spiel import load_game
+from experiments.running import tables
+from experiments.running.directory import RunDirectory, file_name, write_csv
+from experiments.running.round_robin import PairResult, Standings, load_pair, play_pair, save_pair
+
+FLAGS = flags.FLAGS
+flags.DEFINE_string("game", "python_gongzhu", "any sequential game OpenSpiel can load, ours included")
+flags.DEFINE_string("players", "random,if,greed", "players with commas between them")
+flags.DEFINE_integer("deals", 1000, "deals of each match, each played twice", 2)
+flags.DEFINE_integer("seed", 1, "of the deals and of the players", 0)
+flags.DEFINE_string("executor", "serial", "who plays: serial, or threads:<number>; the result is the same")
+flags.DEFINE_string("out", None, "run directory; default runs/tournament_<game>")
+flags.DEFINE_bool("resume", False, "go on with the tournament in --out")
+flags.DEFINE_bool("quick", False, "only 50 deals")
+
+QUICK_DEALS = 50
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+    try:
+        run()
+    except (UserError, ValueError) as error:
+        sys.exit(f"experiments.tournament: {error}")
+
+
+def names_in(text: str) -> list[str]:
+    """Names with commas between them; commas inside parentheses belong to a name."""
+    names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]
+    if len(names) < 2 or not all(names):
+        raise UserError(f"--players={text}: allowed are two or more names with commas between them")
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise UserError(f"--players={text}: {', '.join(sorted(repeated))} is named more than once")
+    return names
+
+
+def run() -> None:
+    game = load_game(FLAGS.game)
+    require_sequential(game)
+    executor = find_executor(FLAGS.executor)
+    texts = names_in(FLAGS.players)
+    players = [find_player(text, game) for text in texts]
+    deals = QUICK_DEALS if FLAGS.quick else FLAGS.deals
+    config = {"game": FLAGS.game, "players": texts, "deals": deals, "seed": FLAGS.seed}
+    out = FLAGS.out or f"runs/{file_name(f'tournament_{FLAGS.game}')}"
+    directory = RunDirectory(out, config, resume=FLAGS.resume)
+
+    results: dict[tuple[int, int], PairResult] = {}
+    pairs = list(itertools.combinations(range(len(players)), 2))
+    with LateProgress("playing", 2 * deals * len(pairs)) as progress:
+        for i, j in pairs:
+            file = directory.path / f"match_{i}_{j}.npz"
+            if FLAGS.resume and file.exists():
+                results[i, j] = load_pair(file, deals)
+                progress.advance(2 * deals)
+                continue
+            pair = (players[i], players[j])
+            results[i, j] = play_pair(game, pair, deals, FLAGS.seed, executor, progress.advance)
+            save_pair(file, results[i, j])
+
+    labels = [player.label for player in players]
+    names = labels if len(set(labels)) == len(labels) else texts
+    standings = Standings(names, results)
+    title = f"{FLAGS.game}: {deals:,} deals a match, each played twice"
+    rows = standings.cross_table()
+    tables.show(title, rows)
+    words = describe(standings)
+    tables.console.print(words)
+    write_csv(directory.path / "results.csv", standings.csv_rows())
+    ratings = standings.ratings()
+    write_csv(
+        directory.path / "ratings.csv",
+        [
+            {"player": names[i], "rating": ratings[i].mean, "low": ratings[i].low, "high": ratings[i].high}
+            for i in standings.order()
+        ],
+    )
+    plot = directory.save_figure(standings.figure(title), "tournament")
+    directory.write_report(
+        f"# {title}\n\nPoints per deal of the row's player over the column's: half the difference of what their seats "
+        "win on average, with 95% intervals over deals. Ratings are points by least squares, "
+        "r_i = sum_j x_ij / n; CPU milliseconds for a decision where it was measured.\n\n"
+        f"{tables.markdown(rows)}\n{words}\n\n![cross table and ratings]({plot.name})\n"
+    )
+    tables.console.print(f"written to {directory.path}")
+
+
+def describe(standings: Standings) -> str:
+    if len(standings.names) < 3:
+        return "Intransitivity needs three players."
+    index, low, high = standings.intransitivity()
+    return f"Intransitivity (0 transitive, 1 rock-paper-scissors): {index:.3f}, 95% interval {low:.3f} to {high:.3f}."
+
+
+if __name__ == "__main__":
+    app.run(main)
