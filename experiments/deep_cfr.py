@@ -251,7 +251,7 @@ class Run:
 
     def _step(self) -> None:
         start = time.process_time()
-        self.trainer.iteration()
+        self.trainer.run(1)
         self.seconds += time.process_time() - start
         if self.seconds - self.saved_at > self.options["checkpoint_seconds"]:
             self._save()

@@ -53,6 +53,7 @@ from cardtable.randomness import generator
 from cardtable.rules import Rules
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.arrays.tree import refuse_unsuitable
+from solvers.learning.trainer import game_identity, require_iterations
 from solvers.policies import TablePolicy
 from solvers.sampling.hash_table import InformationTable
 from solvers.sampling.on_rules import CUMULATIVE_STRATEGY, RulesSampler
@@ -85,14 +86,9 @@ class _SamplingSolver:
         else:
             self._sampler = TreeSampler(game, max_memory_bytes)
 
-    def iteration(self) -> None:
-        """Updates every player once."""
-        self.run(1)
-
     def run(self, iterations: int) -> None:
-        """Runs iterations in compiled code, without coming back in between."""
-        if iterations < 0:
-            raise ValueError(f"iterations is {iterations}; allowed: 0 or more")
+        """Runs iterations, each an update of every player, in compiled code without coming back in between."""
+        require_iterations(iterations)
         self._run(iterations)
         self.iterations += iterations
 
@@ -186,6 +182,14 @@ class _SamplingSolver:
             _copy_in_order(contents.weights, first[order], weights, *places_in_form)
         _normalise(weights, *places_in_form)
         return TablePolicy.of_form(form, weights)
+
+    def metrics(self) -> dict[str, float]:
+        """How many information sets it knows; how good its average is takes the whole game to say."""
+        return {"information_sets": self.num_information_sets}
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint must agree with."""
+        return {**game_identity(self.game), "solver": self._description()}
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything a solver with the same settings needs to go on, bit for bit; copies."""

@@ -143,7 +143,7 @@ def ours(task: Task, seed: int, quick: bool) -> tuple[list[dict[str, Any]], list
 
     def train_until(limit: float) -> None:
         while clock.seconds() < limit:
-            trainer.iteration()
+            trainer.run(1)
             if not curve or clock.seconds() >= CURVE_GROWTH * curve[-1]["seconds"]:
                 curve.append({"seed": seed, "seconds": clock.seconds(), "nash_conv": clock.uncounted(single)})
 

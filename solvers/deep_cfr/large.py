@@ -13,7 +13,7 @@ probability proportional to t: at iteration t it is replaced with probability t 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -29,6 +29,7 @@ from solvers.deep_cfr.sampling import traversal_number
 from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.trainer import networks_of_seats, strategy_seed
 from solvers.learning.networks import Learner, regression_gradient, strategy_gradient
+from solvers.learning.trainer import game_identity, require_iterations
 
 CHUNK_NODES = 250_000  # rows of a chunk are kept until it is finished
 FEWEST_CHUNKS = 2  # so that a second thread has something to do
@@ -85,7 +86,7 @@ class Snapshots:
             f"{name}.generator": self._generator.copy(),
         }
 
-    def set_state(self, name: str, state: dict[str, Any]) -> None:
+    def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         networks = state[f"{name}.networks"]
         if networks.shape[1] != self.weights.shape[1] or len(state[f"{name}.iteration"]) != len(self.iteration):
             raise ValueError(f"the checkpoint's {name} has another number of networks or weights")
@@ -187,10 +188,11 @@ class LargeDeepCFR:
     # ------------------------------------------------------------------------------------------ training
 
     def run(self, iterations: int) -> None:
+        require_iterations(iterations)
         for _ in range(iterations):
-            self.iteration()
+            self._iterate()
 
-    def iteration(self) -> None:
+    def _iterate(self) -> None:
         """Every learning seat traverses once; every network is trained once."""
         self.iterations += 1
         weight = self.settings.weight(self.iterations)
@@ -308,14 +310,18 @@ class LargeDeepCFR:
                 gradient = strategy_gradient(aims.nan_to_num(0.0), ~aims.isnan(), weights)
                 learner.fit(inputs, gradient, chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_steps))
 
+    def metrics(self) -> dict[str, float]:
+        """Nodes visited so far, and the mean loss of the last iteration; how well it plays takes games to say."""
+        return {"nodes": self.nodes, "advantage loss": self.loss}
+
     # ------------------------------------------------------------------------------------------ checkpoints
 
     def identity(self) -> dict[str, Any]:
         """What a checkpoint must agree with."""
         names = [None if seat is None else seat.__name__ for seat in self.opponents]
         return {
+            **game_identity(self.game),
             "solver": "large deep cfr",
-            "game": str(self.game),
             "network": self.learners[0].shape,
             "networks": len(self.learners),
             "opponents": names,
@@ -338,6 +344,7 @@ class LargeDeepCFR:
             "iterations": self.iterations,
             "nodes": self.nodes,
             "decisions": self.decisions,
+            "loss": self.loss,
             "scales": self._scales.copy(),
             "nodes_per_traversal": self._nodes_per_traversal.copy(),
             "torch_generator": self._torch_generator.get_state().numpy().copy(),
@@ -346,14 +353,14 @@ class LargeDeepCFR:
             state |= part.state(name)
         return state
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from `get_state()` of a trainer of the same game, seed and shape; ValueError otherwise."""
         if state.get("identity") != self.identity():
             raise ValueError(f"the checkpoint is of {state.get('identity')}, this trainer is of {self.identity()}")
         for name, part in self._parts():
             part.set_state(name, state)
         self.iterations, self.nodes = int(state["iterations"]), int(state["nodes"])
-        self.decisions = int(state["decisions"])
+        self.decisions, self.loss = int(state["decisions"]), float(state["loss"])
         self._scales[:] = state["scales"]
         self._nodes_per_traversal[:] = state["nodes_per_traversal"]
         self._torch_generator.set_state(torch.from_numpy(np.asarray(state["torch_generator"], np.uint8)))

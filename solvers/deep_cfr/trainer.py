@@ -14,7 +14,7 @@ Two averages over the iterations, weighted by t:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from solvers.deep_cfr.sampling import traversal_number
 from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.tabulated import TabulatedGame
 from solvers.learning.networks import Learner, masked_softmax, normalised, regression_gradient, strategy_gradient
+from solvers.learning.trainer import game_identity, require_iterations
 from solvers.policies import TablePolicy
 
 
@@ -50,7 +51,7 @@ def strategy_seed(seed: int, iteration: int) -> int:
 class TabulatedDeepCFR:
     """Deep CFR on an enumerated game.
 
-    `iteration()` or `run(n)` trains; `average_policy()` is the Single Deep CFR average, `strategy_policy()` that of the
+    `run(n)` trains; `average_policy()` is the Single Deep CFR average, `strategy_policy()` that of the
     strategy network, `current_policy()` the last iterate (which does not converge). `get_state`, `set_state` make
     checkpoints; a run that goes on from one does what it would have done anyway, bit by bit, on the CPU.
     """
@@ -124,10 +125,11 @@ class TabulatedDeepCFR:
         return MergedReservoir(self.tabulated.table_size, rows, most_actions, generator(own_stream))
 
     def run(self, iterations: int) -> None:
+        require_iterations(iterations)
         for _ in range(iterations):
-            self.iteration()
+            self._iterate()
 
-    def iteration(self) -> None:
+    def _iterate(self) -> None:
         """Updates every player once."""
         self.iterations += 1
         weight = self.settings.weight(self.iterations)
@@ -260,6 +262,12 @@ class TabulatedDeepCFR:
     def current_policy(self) -> TablePolicy:
         return self._policy(self.strategy)
 
+    def metrics(self) -> dict[str, float]:
+        """Nodes visited so far, and how good the Single Deep CFR average is, exactly."""
+        nash_conv = self.nash_conv(self.average_table())
+        exploitability = nash_conv / self.tabulated.num_players
+        return {"nodes": self.nodes, "nash_conv": nash_conv, "exploitability": exploitability}
+
     def nash_conv(self, table: np.ndarray) -> float:
         """Exact NashConv of one of the tables above."""
         return evaluate_probabilities(self.form, self._over_sequences(table)).nash_conv
@@ -284,8 +292,8 @@ class TabulatedDeepCFR:
     def identity(self) -> dict[str, Any]:
         """What a checkpoint must agree with."""
         return {
+            **game_identity(self.game),
             "solver": "tabulated deep cfr",
-            "game": str(self.game),
             "information_sets": self.tabulated.num_sets,
             "network": self.learners[0].shape,
             "networks": len(self.learners),
@@ -315,7 +323,7 @@ class TabulatedDeepCFR:
             state |= part.state(name)
         return state
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from `get_state()` of a trainer of the same game and shape; ValueError otherwise."""
         if state.get("identity") != self.identity():
             raise ValueError(f"the checkpoint is of {state.get('identity')}, this trainer is of {self.identity()}")

@@ -20,7 +20,7 @@ does not notice, so that a step of the optimiser means the same early and late.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -223,7 +223,7 @@ class Learner:
         moments = torch.stack([self._means, self._squares]).cpu().numpy().copy()
         return {f"{name}.weights": self.weights(), f"{name}.moments": moments, f"{name}.steps": self._steps}
 
-    def set_state(self, name: str, state: dict[str, Any]) -> None:
+    def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         """Goes on from `state(name)` of a network of the same shape; ValueError for another shape."""
         found = len(state[f"{name}.weights"])
         if found != self.size:

@@ -46,7 +46,7 @@ def test_a_large_game_on_another_device(changes: dict, monkeypatch: pytest.Monke
     monkeypatch.setattr(LevelTraverser, "outputs", nothing_known)
     trainer = LargeDeepCFR(pyspiel.load_game(TOEPEN), large_settings(**LARGE, device="meta", **changes))
     with pytest.raises(RuntimeError, match="item"):  # the loss is read when all steps are done
-        trainer.iteration()
+        trainer.run(1)
     trainer.train_strategy_networks()
 
 

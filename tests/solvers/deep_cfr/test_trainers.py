@@ -54,7 +54,7 @@ def test_the_single_deep_cfr_average_is_the_mixture_of_its_iterations() -> None:
     root = game.new_initial_state()
     earned = []
     for _ in range(4):
-        trainer.iteration()
+        trainer.run(1)
         mine = trainer.current_policy()
         earned.append([expected_game_score.policy_value(root, [mine, opponent])[0]])
         earned[-1].append(expected_game_score.policy_value(root, [opponent, mine])[1])
