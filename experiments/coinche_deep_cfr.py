@@ -34,7 +34,7 @@ GAME = "python_coinche(reward=good,trick_reward=0.1)"  # the paper's reward in i
 OPPONENTS = ("random", "simple", "strong")
 TRAVERSALS = {"Algorithm 3": "algorithm3_biased", "corrected": "corrected", "rollouts": "rollouts"}
 # Little work in an iteration, so that there are many.
-SETTINGS: dict[str, Any] = {"traversals": 32, "tries": 2, "steps": 50, "batch": 256}
+SETTINGS: dict[str, Any] = {"traversals": 32, "tries": 2, "training_steps": 50, "batch_size": 256}
 QUICK_SETTINGS: dict[str, Any] = {"traversals": 1, "tries": 2}
 NODE_BUDGET = 100_000_000
 ENOUGH_ITERATIONS = 100  # fewer say nothing about the paper's 5,000

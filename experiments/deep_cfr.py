@@ -34,13 +34,13 @@ from experiments.running import tables
 from experiments.running.checkpoints import load_checkpoint, save_checkpoint
 from experiments.running.directory import RunDirectory
 from experiments.running.duplicate_matches import compiled_players, metrics_of
+from experiments.running.flags import define_settings, given_settings
 from solvers.arrays.memory import GameTooLargeError
 from solvers.arrays.tree import estimate_size
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.levels import NodeBudgetError
 from solvers.deep_cfr.policies import play_games
-from solvers.deep_cfr.sampling import TRAVERSALS
-from solvers.deep_cfr.settings import LOSSES, NETWORKS, Settings
+from solvers.deep_cfr.settings import Settings
 from solvers.deep_cfr.trainer import TabulatedDeepCFR
 from solvers.policies import save_policy
 
@@ -62,44 +62,18 @@ flags.DEFINE_string(
 )
 flags.DEFINE_integer("games", 1000, "games per evaluation of a game that is not enumerated", 1)
 flags.DEFINE_float("checkpoint_seconds", 60.0, "CPU seconds between checkpoints", 0.0)
-flags.DEFINE_enum("traversal", None, TRAVERSALS, "which of the traverser's actions are tried; default: by engine")
-flags.DEFINE_integer("traversals", None, "for each player and iteration", 1)
-flags.DEFINE_integer("tries", None, "actions drawn at a decision of the traverser", 1)
-flags.DEFINE_float("epsilon", None, "share of uniform draws of the corrected traversal and of rollouts")
-flags.DEFINE_enum("networks", None, NETWORKS, "one network for each seat, for each team, or for all")
-flags.DEFINE_list("hidden", None, "sizes of the hidden layers")
-flags.DEFINE_bool("skip", None, "skip connections")
-flags.DEFINE_bool("normalise", None, "layer normalisation")
-flags.DEFINE_float("leak", None, "slope of the activation below zero; 0 is ReLU")
-flags.DEFINE_enum("loss", None, LOSSES, "of the advantage networks")
-flags.DEFINE_integer("steps", None, "training steps for each network and iteration", 1)
-flags.DEFINE_integer("batch", None, "rows of a minibatch; 0 is everything at once", 0)
-flags.DEFINE_float("learning_rate", None, "of the advantage networks")
-flags.DEFINE_bool("warm_start", None, "go on with the last iteration's weights; otherwise train from scratch")
-flags.DEFINE_integer("memory_rows", None, "rows of each advantage memory", 1)
-flags.DEFINE_integer("strategy_memory_rows", None, "rows of each strategy memory", 1)
-flags.DEFINE_bool("strategy_network", None, "also train a strategy network")
-flags.DEFINE_string("device", "cpu", "cpu, cuda, cuda:<number> or mps; rules stay on the CPU")
-flags.DEFINE_bool("mixed_precision", None, "16-bit network evaluation")
-flags.DEFINE_integer("threads", 1, "threads that traverse level by level", 1)
-flags.DEFINE_integer("node_budget", None, "nodes of one chunk of traversals", 1)
+define_settings(Settings)
 
-CHOSEN = (
-    *("traversal", "traversals", "tries", "epsilon", "networks", "skip", "normalise", "leak"),
-    *("loss", "steps", "batch"),
-    *("learning_rate", "warm_start", "memory_rows", "strategy_memory_rows", "strategy_network", "mixed_precision"),
-    *("node_budget", "device", "threads"),
-)
 PAPER: dict[str, Any] = {
     "traversals": 256,
     "tries": 4,
-    "hidden": (64, 64),
-    "leak": 0.0,
-    "strategy_hidden": (64, 64),
+    "hidden_sizes": (64, 64),
+    "negative_slope": 0.0,
+    "strategy_hidden_sizes": (64, 64),
     "learning_rate": 3e-4,
     "strategy_learning_rate": 3e-4,
-    "batch": 256,
-    "strategy_batch": 256,
+    "batch_size": 256,
+    "strategy_batch_size": 256,
     "memory_rows": 100_000,
     "strategy_memory_rows": 500_000,
     "warm_start": False,
@@ -109,7 +83,7 @@ PAPER_EPOCHS = 4  # passes over the memory
 MOST_TABULATED_NODES = 20_000_000
 GROWTH, GROWTH_OF_MATCHES = 1.25, 1.6  # of the iterations between evaluations: exact ones, and games played
 QUICK: dict[str, Any] = {"iterations": 3, "games": 100}
-QUICK_LARGE: dict[str, Any] = {"traversals": 4, "steps": 10, "strategy_steps": 20}
+QUICK_LARGE: dict[str, Any] = {"traversals": 4, "training_steps": 10, "strategy_training_steps": 20}
 
 
 def main(argv: list[str]) -> None:
@@ -125,16 +99,10 @@ def main(argv: list[str]) -> None:
 
 def options() -> dict[str, Any]:
     """The flags as a plain dictionary, which other runners may fill themselves."""
-    chosen = {name: getattr(FLAGS, name) for name in CHOSEN if getattr(FLAGS, name) is not None}
-    if FLAGS.hidden is not None:
-        try:
-            chosen["hidden"] = tuple(int(size) for size in FLAGS.hidden)
-        except ValueError:
-            raise UserError(f"--hidden={','.join(FLAGS.hidden)}: allowed are whole numbers with commas") from None
     names = ("game", "engine", "iterations", "seconds", "seed", "resume", "quick", "paper", "opponents", "games")
     found = {name: getattr(FLAGS, name) for name in names}
     out = FLAGS.out or f"runs/deep_cfr_{FLAGS.game}"
-    return {**found, "out": out, "checkpoint_seconds": FLAGS.checkpoint_seconds, "settings": chosen}
+    return {**found, "out": out, "checkpoint_seconds": FLAGS.checkpoint_seconds, "settings": given_settings(Settings)}
 
 
 def evaluation_points(start: int, growth: float) -> Iterator[int]:
@@ -202,8 +170,8 @@ class Run:
                 raise UserError("--opponents needs --engine=levels")
             return TabulatedDeepCFR(self.game, Settings(**given["settings"]), given["seed"])
         chosen = {**(PAPER if given["paper"] else {}), **(QUICK_LARGE if given["quick"] else {}), **given["settings"]}
-        if given["paper"] and "steps" not in chosen:
-            chosen["steps"] = PAPER_EPOCHS * chosen["memory_rows"] // chosen["batch"]
+        if given["paper"] and "training_steps" not in chosen:
+            chosen["training_steps"] = PAPER_EPOCHS * chosen["memory_rows"] // chosen["batch_size"]
         return LargeDeepCFR(self.game, large_settings(**chosen), given["seed"], self.opponents)
 
     def _stored_state(self) -> dict[str, Any] | None:

@@ -62,7 +62,12 @@ class Task(NamedTuple):
     with_openspiel: bool = True
 
 
-WIDE: dict[str, Any] = {"hidden": (128, 128, 128), "traversals": 20_000, "steps": 20, "strategy_steps": 1000}
+WIDE: dict[str, Any] = {
+    "hidden_sizes": (128, 128, 128),
+    "traversals": 20_000,
+    "training_steps": 20,
+    "strategy_training_steps": 1000,
+}
 TASKS = (
     Task("kuhn_poker", "kuhn_poker", Settings(), (20,), {("single", 20): 0.01}),
     Task(

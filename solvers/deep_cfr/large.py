@@ -40,15 +40,15 @@ LARGE_DEFAULTS: dict[str, Any] = {
     "traversal": "rollouts",
     "traversals": 256,
     "tries": 2,
-    "hidden": (64, 64),
+    "hidden_sizes": (64, 64),
     "loss": "squared",
-    "steps": 100,
-    "batch": 1024,
+    "training_steps": 100,
+    "batch_size": 1024,
     "learning_rate": 1e-3,
     "memory_rows": 500_000,
-    "strategy_hidden": (64, 64),
-    "strategy_steps": 500,
-    "strategy_batch": 1024,
+    "strategy_hidden_sizes": (64, 64),
+    "strategy_training_steps": 500,
+    "strategy_batch_size": 1024,
     "strategy_learning_rate": 1e-3,
     "strategy_memory_rows": 500_000,
     "networks": "shared",
@@ -117,7 +117,7 @@ class LargeDeepCFR:
         self.game = game
         self.rules = rules
         self.settings = chosen = settings or large_settings()
-        for name in ("memory_rows", "strategy_memory_rows", "batch", "strategy_batch"):
+        for name in ("memory_rows", "strategy_memory_rows", "batch_size", "strategy_batch_size"):
             if not getattr(chosen, name):
                 raise ValueError(f"{name} is {getattr(chosen, name)}; allowed: 1 or more for games not enumerated")
         if chosen.loss != "squared":
@@ -135,7 +135,7 @@ class LargeDeepCFR:
             raise ValueError("opponents hold every seat; allowed: at least one None, a seat that learns")
         self._torch_generator = torch.Generator().manual_seed(seed)
         count = max(self.network_of_seat) + 1
-        self.learners = [self._learner(chosen.hidden, chosen.learning_rate) for _ in range(count)]
+        self.learners = [self._learner(chosen.hidden_sizes, chosen.learning_rate) for _ in range(count)]
         self.traverser = LevelTraverser(
             rules,
             self.learners,
@@ -154,7 +154,7 @@ class LargeDeepCFR:
         self._strategies: list[Reservoir] = []
         if chosen.strategy_network:
             rate = chosen.strategy_learning_rate
-            self.strategy_learners = [self._learner(chosen.strategy_hidden, rate) for _ in range(count)]
+            self.strategy_learners = [self._learner(chosen.strategy_hidden_sizes, rate) for _ in range(count)]
             self._strategies = [self._reservoir(chosen.strategy_memory_rows, 2, number) for number in range(count)]
         self.snapshots = [
             Snapshots(chosen.snapshots, self.learners[0].size, chunk_generator(seed, 3, number))
@@ -174,10 +174,10 @@ class LargeDeepCFR:
             rate,
             self._torch_generator,
             self.device,
-            chosen.skip,
-            chosen.normalise,
+            chosen.skip_connections,
+            chosen.layer_norm,
             chosen.mixed_precision,
-            chosen.leak,
+            chosen.negative_slope,
         )
 
     def _reservoir(self, rows: int | None, purpose: int, number: int) -> Reservoir:
@@ -272,7 +272,7 @@ class LargeDeepCFR:
         if not chosen.warm_start:
             learner.restart()
         total = torch.zeros((), device=self.device)
-        for features, targets in memory.batches(chosen.batch, chosen.steps):
+        for features, targets in memory.batches(chosen.batch_size, chosen.training_steps):
             there = learner.to_device(np.concatenate([features, targets], axis=1))  # one copy
             inputs, aims = there[:, : self.rules.information_size], there[:, self.rules.information_size :]
             legal = ~aims.isnan()
@@ -285,7 +285,7 @@ class LargeDeepCFR:
                 return found
 
             learner.fit(inputs, watched)
-        return float(total) / chosen.steps
+        return float(total) / chosen.training_steps
 
     def train_strategy_networks(self) -> None:
         """Fits new strategy networks to the strategies met so far, with a falling learning rate.
@@ -302,13 +302,15 @@ class LargeDeepCFR:
             learner.restart(weights_from)
             if len(memory) == 0:
                 continue
-            batches = memory.batches(chosen.strategy_batch, chosen.strategy_steps, rows_from)
+            batches = memory.batches(chosen.strategy_batch_size, chosen.strategy_training_steps, rows_from)
             for step, (features, targets) in enumerate(batches):
                 there = learner.to_device(np.concatenate([features, targets], axis=1))
                 inputs, aims = there[:, : self.rules.information_size], there[:, self.rules.information_size :]
                 weights = torch.full((len(there),), 1.0 / len(there), device=self.device)
                 gradient = strategy_gradient(aims.nan_to_num(0.0), ~aims.isnan(), weights)
-                learner.fit(inputs, gradient, chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_steps))
+                learner.fit(
+                    inputs, gradient, chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_training_steps)
+                )
 
     def metrics(self) -> dict[str, float]:
         """Nodes visited so far, and the mean loss of the last iteration; how well it plays takes games to say."""

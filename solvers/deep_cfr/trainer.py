@@ -89,9 +89,9 @@ class TabulatedDeepCFR:
         self._features = [torch.from_numpy(tabulated.features[sets]).to(self.device) for sets in self._sets]
         self._legal_rows = [tabulated.dense(sets, np.zeros(tabulated.table_size))[1] for sets in self._sets]
         self._legal = [torch.from_numpy(legal).to(self.device) for legal in self._legal_rows]
-        self.learners = [self._learner(chosen.hidden, chosen.learning_rate) for _ in range(count)]
+        self.learners = [self._learner(chosen.hidden_sizes, chosen.learning_rate) for _ in range(count)]
         self._strategy_learners = (
-            [self._learner(chosen.strategy_hidden, chosen.strategy_learning_rate) for _ in range(count)]
+            [self._learner(chosen.strategy_hidden_sizes, chosen.strategy_learning_rate) for _ in range(count)]
             if chosen.strategy_network
             else []
         )
@@ -111,10 +111,10 @@ class TabulatedDeepCFR:
             learning_rate,
             self._torch_generator,
             self.device,
-            self.settings.skip,
-            self.settings.normalise,
+            self.settings.skip_connections,
+            self.settings.layer_norm,
             self.settings.mixed_precision,
-            self.settings.leak,
+            self.settings.negative_slope,
         )
 
     def _memory(self, rows: int | None, stream: np.random.SeedSequence, number: int) -> Sums:
@@ -174,7 +174,7 @@ class TabulatedDeepCFR:
 
         if not chosen.warm_start:
             learner.restart()
-        for rows in self._batches(shares, chosen.batch, chosen.steps, self._torch_generator):
+        for rows in self._batches(shares, chosen.batch_size, chosen.training_steps, self._torch_generator):
             if rows is None:
                 learner.fit(self._features[number], whole)
             else:
@@ -226,9 +226,11 @@ class TabulatedDeepCFR:
             weights = learner.to_device(row_weights.astype(np.float32))
             legal, features = self._legal[number], self._features[number]
             whole = strategy_gradient(targets, legal, weights)
-            batches = self._batches(row_weights, chosen.strategy_batch, chosen.strategy_steps, random_numbers)
+            batches = self._batches(
+                row_weights, chosen.strategy_batch_size, chosen.strategy_training_steps, random_numbers
+            )
             for step, rows in enumerate(batches):
-                rate = chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_steps)
+                rate = chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_training_steps)
                 if rows is None:
                     learner.fit(features, whole, rate)
                 else:

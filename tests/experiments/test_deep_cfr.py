@@ -68,9 +68,10 @@ def test_what_a_quick_run_leaves_behind(tmp_path: Path) -> None:
 REFUSALS = [
     (["--game=no_such_game"], "cannot be loaded"),
     (["--game=kuhn_poker", "--device=abacus"], "device is 'abacus'"),
-    (["--game=kuhn_poker", "--hidden=8,x"], "whole numbers"),
+    (["--game=kuhn_poker", "--hidden_sizes=8,x"], "whole numbers"),
     (["--game=kuhn_poker", "--traversal=rollouts"], "allowed for enumerated games"),
-    (["--game=kuhn_poker", "--leak=2"], "leak is 2.0"),
+    (["--game=kuhn_poker", "--negative_slope=2"], "negative_slope is 2.0"),
+    (["--game=kuhn_poker", "--learning_rate=nan"], "learning_rate is nan"),
     (["--game=kuhn_poker", "--resume"], "there is no run to resume"),
     (["--game=kuhn_poker", "--opponents=simple"], "has the players"),
     (["--game=kuhn_poker", "--engine=levels"], "has no compiled rules"),

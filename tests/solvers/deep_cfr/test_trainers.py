@@ -14,16 +14,16 @@ from solvers.deep_cfr.settings import Settings
 from solvers.deep_cfr.trainer import TabulatedDeepCFR, networks_of_seats
 
 TINY_TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
-KUHN = Settings(traversals=500, strategy_steps=300, strategy_hidden=(32, 32))
+KUHN = Settings(traversals=500, strategy_training_steps=300, strategy_hidden_sizes=(32, 32))
 FEW = large_settings(
     traversals=20,
-    hidden=(16, 16),
-    steps=5,
-    batch=64,
+    hidden_sizes=(16, 16),
+    training_steps=5,
+    batch_size=64,
     memory_rows=300,
     strategy_memory_rows=300,
-    strategy_steps=5,
-    strategy_hidden=(16,),
+    strategy_training_steps=5,
+    strategy_hidden_sizes=(16,),
     snapshots=6,
 )
 
@@ -95,11 +95,11 @@ def same(first: dict, second: dict) -> bool:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"memory_rows": 15, "strategy_memory_rows": 15}, {"batch": 4, "normalise": True}]
+    "changes", [{}, {"memory_rows": 15, "strategy_memory_rows": 15}, {"batch_size": 4, "layer_norm": True}]
 )
 def test_an_interrupted_run_ends_as_if_it_had_not_been(changes: dict) -> None:
     game = pyspiel.load_game("kuhn_poker")
-    settings = KUHN.replace(strategy_steps=3, **changes)
+    settings = KUHN.replace(strategy_training_steps=3, **changes)
     whole, first, second = (TabulatedDeepCFR(game, settings, seed=4) for _ in range(3))
     whole.run(6)
     first.run(4)
@@ -134,7 +134,7 @@ def test_threads_change_nothing() -> None:
 def test_checkpoints_of_something_else_are_refused() -> None:
     kuhn = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN)
     state = kuhn.get_state()
-    other_shape = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN.replace(hidden=(8,)))
+    other_shape = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN.replace(hidden_sizes=(8,)))
     other_game = TabulatedDeepCFR(pyspiel.load_game(TINY_TOEPEN), KUHN)
     for trainer in (other_shape, other_game):
         with pytest.raises(ValueError, match="the checkpoint is of"):
@@ -154,7 +154,7 @@ def test_networks_of_seats() -> None:
 @pytest.mark.slow
 def test_a_large_game_is_learned() -> None:
     game = pyspiel.load_game(TINY_TOEPEN)
-    settings = large_settings(traversal="external", traversals=100, networks="seat", steps=30, batch=256)
+    settings = large_settings(traversal="external", traversals=100, networks="seat", training_steps=30, batch_size=256)
     trainer = LargeDeepCFR(game, settings, seed=1)
     uniform = nash_conv(game, openspiel_policy.UniformRandomPolicy(game))
     trainer.run(40)
@@ -169,7 +169,7 @@ def test_partners_learn_against_fixed_opponents() -> None:
 
     game = pyspiel.load_game("python_coinche(suits=2,ranks=9JTA,hand_size=2,min_bid=50,max_bid=50,capot_value=0)")
     opponents = [None, PLAYERS["random"], None, PLAYERS["random"]]
-    settings = FEW.replace(networks="team", traversal="external", traversals=50, steps=40, memory_rows=20_000)
+    settings = FEW.replace(networks="team", traversal="external", traversals=50, training_steps=40, memory_rows=20_000)
     trainer = LargeDeepCFR(game, settings, seed=1, opponents=opponents)
     assert trainer.learning_seats == [0, 2]
     assert trainer.used_networks == [0]
@@ -204,7 +204,7 @@ def test_a_bot_plays() -> None:
     ("wrong", "message"),
     [
         ({"memory_rows": None}, "memory_rows is None"),
-        ({"batch": 0}, "batch is 0"),
+        ({"batch_size": 0}, "batch_size is 0"),
         ({"loss": "one_sided"}, "loss is 'one_sided'"),
         ({"device": "abacus"}, "device is 'abacus'"),
     ],

@@ -90,7 +90,7 @@ def test_regrets_on_a_table(game_name: str, traversal: str, tries: int, unbiased
 
 def wide_awake(game: pyspiel.Game, seed: int = 1, **changes: object) -> LargeDeepCFR:
     """A trainer whose networks say something before any training."""
-    trainer = LargeDeepCFR(game, large_settings(hidden=(16, 16), **changes), seed)
+    trainer = LargeDeepCFR(game, large_settings(hidden_sizes=(16, 16), **changes), seed)
     random = np.random.default_rng(seed)
     for learner in trainer.learners:
         learner.set_weights(learner.weights() + 0.3 * random.standard_normal(len(learner.weights())))

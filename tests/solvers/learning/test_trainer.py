@@ -18,7 +18,9 @@ from solvers.toepen_cfr import ToepenSolver
 from solvers.tree_cfr import TreeCFRSolver
 
 TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
-FEW = large_settings(traversals=4, steps=2, batch=16, memory_rows=100, strategy_memory_rows=100, snapshots=4)
+FEW = large_settings(
+    traversals=4, training_steps=2, batch_size=16, memory_rows=100, strategy_memory_rows=100, snapshots=4
+)
 
 
 def of_catalogue(name: str) -> Callable[[], Trainer]:
