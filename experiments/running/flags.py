@@ -47,3 +47,13 @@ def _whole_numbers(name: str, value: Any) -> Any:
         return tuple(int(part) for part in value)
     except ValueError:
         raise UserError(f"--{name}={','.join(value)}: allowed are whole numbers with commas") from None
+
+
+def define_run(default_out: str, iterations: str = "stop after so many iterations") -> None:
+    """What the run loop (`experiments.running.loop`) can be told."""
+    flags.DEFINE_integer("iterations", None, iterations, 1)
+    flags.DEFINE_float("seconds", None, "stop after so many seconds of training, evaluation not counted", 0.0)
+    flags.DEFINE_integer("seed", 1, "of everything that is drawn at random")
+    flags.DEFINE_string("out", None, f"run directory; default {default_out}")
+    flags.DEFINE_bool("resume", False, "go on with the run in --out")
+    flags.DEFINE_float("checkpoint_seconds", 30.0, "seconds between checkpoints", 0.0)

@@ -15,7 +15,6 @@ from solvers.deep_cfr.trainer import TabulatedDeepCFR
 from solvers.learning.trainer import CannotResumeError, Trainer
 from solvers.toepen.card_tree import build_card_tree
 from solvers.toepen_cfr import ToepenSolver
-from solvers.tree_cfr import TreeCFRSolver
 
 TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
 FEW = large_settings(
@@ -24,13 +23,12 @@ FEW = large_settings(
 
 
 def of_catalogue(name: str) -> Callable[[], Trainer]:
-    return lambda: SOLVERS[name](pyspiel.load_game("kuhn_poker"), 1)
+    return lambda: SOLVERS[name](pyspiel.load_game("kuhn_poker"), 1, None)
 
 
 CANNOT_RESUME = "openspiel_cfr_plus_cpp"
 TRAINERS: dict[str, Callable[[], Trainer]] = {
     **{name: of_catalogue(name) for name in SOLVERS},
-    "tree": lambda: TreeCFRSolver(pyspiel.load_game("kuhn_poker"), "dcfr"),
     "card tree": lambda: ToepenSolver(build_card_tree(2, 2, 2)),
     "tabulated deep": lambda: TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), Settings(traversals=20), 1),
     "large deep": lambda: LargeDeepCFR(pyspiel.load_game(TOEPEN), FEW, 1),
