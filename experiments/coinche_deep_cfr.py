@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,13 +20,21 @@ from matplotlib.figure import Figure
 
 from cardtable.parameters import UserError
 from experiments.coinche.all_pass import heuristic_play
-from experiments.deep_cfr import Run
 from experiments.running import tables
+from experiments.running.deep_training import ITSELF, Options, train
 from experiments.running.directory import RunDirectory
+from experiments.running.loop import Limits, Row
 from experiments.running.side_by_side import side_by_side
 from solvers.deep_cfr.levels import NodeBudgetError
 
-FLAGS = flags.FLAGS  # those of experiments.deep_cfr; --game, --opponents and --traversal are set here
+FLAGS = flags.FLAGS
+flags.DEFINE_float("seconds", 900.0, "CPU seconds of training of each of the twelve runs", 0.0)
+flags.DEFINE_integer("seed", 1, "of networks, traversals and games")
+flags.DEFINE_string("out", "runs/coinche_deep_cfr", "run directory; each run has a folder in it")
+flags.DEFINE_bool("resume", False, "go on with the runs in --out")
+flags.DEFINE_bool("quick", False, "a few iterations that only show that it works")
+flags.DEFINE_bool("paper", False, "networks, memories and training of the paper's table of hyperparameters")
+flags.DEFINE_integer("games", 1000, "games per evaluation", 1)
 flags.DEFINE_integer("workers", 1, "processes; each of the twelve runs is one thread in one of them", 1)
 
 SELF_PLAY_GAME = "python_coinche"
@@ -34,24 +42,20 @@ GAME = "python_coinche(reward=good,trick_reward=0.1)"  # the paper's reward in i
 OPPONENTS = ("random", "simple", "strong")
 TRAVERSALS = {"Algorithm 3": "algorithm3_biased", "corrected": "corrected", "rollouts": "rollouts"}
 # Little work in an iteration, so that there are many.
-SETTINGS: dict[str, Any] = {"traversals": 32, "tries": 2, "steps": 50, "batch": 256}
+SETTINGS: dict[str, Any] = {"traversals": 32, "tries": 2, "training_steps": 50, "batch_size": 256}
 QUICK_SETTINGS: dict[str, Any] = {"traversals": 1, "tries": 2}
 NODE_BUDGET = 100_000_000
 ENOUGH_ITERATIONS = 100  # fewer say nothing about the paper's 5,000
-DEFAULT_SECONDS = 900.0
+CHECKPOINT_SECONDS = 300.0
 
-Curves = dict[tuple[str, str], list[dict[str, float]]]  # (opponents or "itself", name of the traversal): metrics
-
-
-def seconds() -> float:
-    return DEFAULT_SECONDS if FLAGS.seconds is None else FLAGS.seconds
+Curves = dict[tuple[str, str], list[Row]]  # (opponents or "itself", name of the traversal): metrics
 
 
 def main(argv: list[str]) -> None:
     if len(argv) > 1:
         sys.exit(f"unexpected arguments {argv[1:]}; see --help")
     try:
-        study(FLAGS.out or "runs/coinche_deep_cfr")
+        study(FLAGS.out)
     except (UserError, NodeBudgetError) as error:
         sys.exit(f"experiments.coinche_deep_cfr: {error}")
 
@@ -60,51 +64,60 @@ def folder(opponents: str, traversal: str) -> str:
     return f"{opponents}_{TRAVERSALS[traversal]}"
 
 
-def options(out: str, opponents: str, traversal: str) -> dict[str, Any]:
-    """One run as `experiments.deep_cfr` wants it."""
-    path = Path(out) / folder(opponents, traversal)
-    settings: dict[str, Any] = {"traversal": TRAVERSALS[traversal], "node_budget": NODE_BUDGET}
+def settings(opponents: str, traversal: str) -> dict[str, Any]:
+    """What distinguishes a run from the defaults of large games."""
+    chosen: dict[str, Any] = {"traversal": TRAVERSALS[traversal], "node_budget": NODE_BUDGET}
     if FLAGS.quick:
-        settings |= QUICK_SETTINGS
+        chosen |= QUICK_SETTINGS
     elif not FLAGS.paper:
-        settings |= SETTINGS
-    if opponents != "itself":
-        settings["networks"] = "team"
-    return {
-        "game": SELF_PLAY_GAME if opponents == "itself" else GAME,
-        "engine": "levels",
-        "iterations": None,
-        "seconds": seconds(),
-        "seed": FLAGS.seed,
-        "resume": FLAGS.resume and path.exists(),
-        "quick": FLAGS.quick,
-        "paper": FLAGS.paper,
-        "opponents": "" if opponents == "itself" else opponents,
-        "games": FLAGS.games,
-        "out": str(path),
-        "checkpoint_seconds": 300.0,
-        "settings": settings,
-    }
+        chosen |= SETTINGS
+    if opponents != ITSELF:
+        chosen["networks"] = "team"
+    return chosen
 
 
-def train(given: dict[str, Any]) -> list[dict[str, float]]:
+class Job(NamedTuple):
+    """One of the twelve runs, for another process."""
+
+    options: Options
+    path: str
+    limits: Limits
+    resume: bool
+
+
+def job(out: str, opponents: str, traversal: str) -> Job:
+    path = Path(out) / folder(opponents, traversal)
+    options = Options(
+        game=SELF_PLAY_GAME if opponents == ITSELF else GAME,
+        engine="levels",
+        seed=FLAGS.seed,
+        opponents="" if opponents == ITSELF else opponents,
+        games=FLAGS.games,
+        quick=FLAGS.quick,
+        paper=FLAGS.paper,
+        settings=settings(opponents, traversal),
+    )
+    return Job(options, str(path), Limits(seconds=FLAGS.seconds), FLAGS.resume and path.exists())
+
+
+def train_one(given: Job) -> list[Row]:
     torch.set_num_threads(1)
-    return Run(given).go()
+    return train(given.options, given.path, given.limits, resume=given.resume, checkpoint_seconds=CHECKPOINT_SECONDS)
 
 
-def train_silently(given: dict[str, Any]) -> list[dict[str, float]]:
+def train_silently(given: Job) -> list[Row]:
     """In a process of its own, where several progress bars would write over each other."""
     tables.console.quiet = True
-    return train(given)
+    return train_one(given)
 
 
 def study(out: str) -> None:
-    runs = [(opponents, traversal) for opponents in ("itself", *OPPONENTS) for traversal in TRAVERSALS]
-    given = [options(out, *run) for run in runs]
+    runs = [(opponents, traversal) for opponents in (ITSELF, *OPPONENTS) for traversal in TRAVERSALS]
+    given = [job(out, *run) for run in runs]
     alone = FLAGS.workers == 1
-    curves = map(train, given) if alone else side_by_side(train_silently, given, FLAGS.workers, "runs")
+    curves = map(train_one, given) if alone else side_by_side(train_silently, given, FLAGS.workers, "runs")
     found: Curves = dict(zip(runs, curves, strict=True))
-    directory = RunDirectory(out, {"seconds": seconds(), "seed": FLAGS.seed, "paper": FLAGS.paper})
+    directory = RunDirectory(out, {"seconds": FLAGS.seconds, "seed": FLAGS.seed, "paper": FLAGS.paper})
     pictures = [
         directory.save_figure(self_play_figure(found), "self_play"),
         directory.save_figure(opponents_figure(found), "opponents"),
@@ -114,7 +127,7 @@ def study(out: str) -> None:
     last = tables.markdown(last_figures(found))
     links = "\n".join(f"* `{folder(*run)}/report.md`" for run in found)
     directory.write_report(
-        f"# Deep CFR on Coinche\n\n`python -m experiments.coinche_deep_cfr --seconds={seconds():g}`\n\n"
+        f"# Deep CFR on Coinche\n\n`python -m experiments.coinche_deep_cfr --seconds={FLAGS.seconds:g}`\n\n"
         f"{tables.markdown(rows)}\n"
         f"Runs with fewer than {ENOUGH_ITERATIONS} iterations are not judged.\n\n"
         f"Last evaluation of each run, {FLAGS.games:,} games of the Single Deep CFR average:\n\n{last}\n"

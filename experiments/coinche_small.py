@@ -165,9 +165,9 @@ def solve(variant: str, iterations: int) -> tuple[pyspiel.Game, CFRSolver]:
     solver = CFRSolver(game, variant="dcfr")
     with Progress(console=tables.console) as progress:
         task = progress.add_task(f"solving {variant}", total=iterations)
-        while solver.iteration < iterations:
-            solver.run(min(max(1, iterations // CHUNKS), iterations - solver.iteration))
-            progress.update(task, completed=solver.iteration)
+        while solver.iterations < iterations:
+            solver.run(min(max(1, iterations // CHUNKS), iterations - solver.iterations))
+            progress.update(task, completed=solver.iterations)
     return game, solver
 
 

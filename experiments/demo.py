@@ -49,7 +49,7 @@ def main(_: list[str]) -> None:
             exploitability = []
             for iterations in ITERATIONS:
                 start = time.process_time()
-                solver.run(iterations - solver.iteration)
+                solver.run(iterations - solver.iterations)
                 seconds += time.process_time() - start
                 exploitability.append(f"{solver.exploitability():.5f}")
             milliseconds = f"{1e3 * seconds / (ITERATIONS[-1] - 1):.3f}"

@@ -75,11 +75,11 @@ def solve(size: str, target: float, engine: str, max_memory_bytes: int) -> Solve
         bounds = Bounds(*map(float, best))
         if time.monotonic() - shown > SECONDS_BETWEEN_MESSAGES:
             shown = time.monotonic()
-            tables.console.print(f"  {size}: iteration {solver.iteration}, NashConv {bounds.nash_conv:.4f}")
+            tables.console.print(f"  {size}: iteration {solver.iterations}, NashConv {bounds.nash_conv:.4f}")
     solved = time.process_time()
     row |= {
         "solved": "yes",
-        "iterations": solver.iteration,
+        "iterations": solver.iterations,
         "nash_conv": bounds.nash_conv,
         "value": bounds.value,
         "build_seconds": built - start,

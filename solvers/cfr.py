@@ -23,10 +23,12 @@ import numba
 import numpy as np
 import pyspiel
 
+from cardtable.player import Player
 from solvers.arrays import sweeps
 from solvers.arrays.sequence_form import SequenceForm, sequence_form
 from solvers.best_response import Evaluation, Evaluator
-from solvers.policies import TablePolicy
+from solvers.learning.trainer import game_identity, require_iterations
+from solvers.policies import TablePolicy, table_player
 
 Discounts = tuple[Any, Any, Any]
 
@@ -107,7 +109,7 @@ class TabularSolver(ABC):
         self.alternating = alternating
         self._parameters = {**VARIANTS[variant].parameters, **parameters}
         self._predictive = VARIANTS[variant].predictive
-        self._iteration = 0
+        self.iterations = 0
         self._extend_schedule(1024)
         self._average = np.zeros(num_cells)
         self._banked = np.zeros(num_cells if self._predictive else 0)
@@ -116,24 +118,18 @@ class TabularSolver(ABC):
             # Regret matching turns independent exponential numbers into Dirichlet(1, ..., 1); iteration 1 forgets them.
             self._regret[:] = np.random.default_rng(seed).standard_exponential(num_cells)
 
-    @property
-    def iteration(self) -> int:
-        """Iterations done."""
-        return self._iteration
-
     def evaluate_and_update_policy(self) -> None:
         """One iteration."""
         self.run(1)
 
     def run(self, iterations: int) -> None:
-        """Many iterations in one go."""
-        if iterations < 1:
-            return
-        first, last = self._iteration, self._iteration + iterations
+        """Many iterations in one go; none at all only compiles."""
+        require_iterations(iterations)
+        first, last = self.iterations, self.iterations + iterations
         if last > len(self._schedule):
             self._extend_schedule(2 * last)
         self._iterate(first, last)
-        self._iteration = last
+        self.iterations = last
 
     def _extend_schedule(self, iterations: int) -> None:
         """The discounts of the first iterations, and the sums of the weights up to each."""
@@ -164,12 +160,24 @@ class TabularSolver(ABC):
         """What the next iteration plays."""
         return self._policy(self._regret)
 
+    def player(self) -> Player:
+        """Draws its actions from the average policy."""
+        return table_player(self.average_policy(), self.variant)
+
+    @abstractmethod
+    def metrics(self) -> dict[str, float]:
+        """What the solver can say of itself now."""
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint must agree with."""
+        return {**game_identity(self.game), "solver": self._description(), "fingerprint": self._fingerprint()}
+
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything a solver of the same game and variant needs to go on, bit for bit."""
         return {
             "variant": np.array(self._description()),
             "fingerprint": np.array(self._fingerprint(), np.int64),
-            "iteration": np.array(self._iteration, np.int64),
+            "iteration": np.array(self.iterations, np.int64),
             "regret": self._regret.copy(),
             "banked": self._banked.copy(),
             "average": self._average.copy(),
@@ -189,7 +197,7 @@ class TabularSolver(ABC):
             if np.shape(state[name]) != table.shape:
                 raise ValueError(f"{name} of the solver state has shape {np.shape(state[name])}, not {table.shape}")
             table[:] = state[name]
-        self._iteration = int(state["iteration"])
+        self.iterations = int(state["iteration"])
 
     def _description(self) -> str:
         parameters = ", ".join(f"{name}={value:g}" for name, value in self._parameters.items())
@@ -261,7 +269,8 @@ class CFRSolver(TabularSolver):
                 sweeps.iterate_in_parallel(first, last, self._schedule, *self._fixed)
             finally:
                 numba.set_num_threads(before)
-        self._average[: self.form.num_players] = self._total_weight[last - 1]
+        if last > first:
+            self._average[: self.form.num_players] = self._total_weight[last - 1]
 
     def _policy(self, weights: np.ndarray) -> TablePolicy:
         probabilities = np.ones(self.form.num_sequences)
@@ -270,11 +279,20 @@ class CFRSolver(TabularSolver):
 
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average policy, straight from the tables: as cheap as an iteration."""
-        if self._iteration == 0:
+        if self.iterations == 0:
             plan = self.form.empty_plan()
             sweeps.plans_of(self.form.arrays.batches, self.form.parent, self.average_policy().probabilities, plan)
             return self._evaluator(plan)
         return self._evaluator(self._average, 1.0 / self._average[0])
+
+    def metrics(self) -> dict[str, float]:
+        """Exact, of the average policy."""
+        found = self.evaluate()
+        return {
+            "exploitability": found.exploitability,
+            "nash_conv": found.nash_conv,
+            "information_sets": self.form.num_information_sets,
+        }
 
     def nash_conv(self) -> float:
         """Exact NashConv of the average policy."""

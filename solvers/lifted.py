@@ -18,6 +18,7 @@ from cardtable.rules import CHANCE, FUNCTION_TYPES, LABEL_SIGNATURE, LABEL_TYPE,
 from cardtable.spiel import CardGame
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.arrays.tree import GameTree
+from solvers.policies import TablePolicy
 from solvers.sampling.hash_table import MISSING, InformationTable, find_row, first_candidate, header_of
 from solvers.sampling.keys import KeyIndex, find_slot, hash_row
 from transforms.lifting import require_inside
@@ -58,6 +59,24 @@ class LiftingTable:
         """The average strategy of a sampling solver, from its table; uniform where it has not been."""
         probabilities = np.empty(self.num_cells)
         _read_table(table.words, table.numbers, table.slots, table.key_words, self.keys, self.offsets, probabilities)
+        return probabilities
+
+    def of_policy(self, policy: TablePolicy) -> np.ndarray:
+        """A table of the transformed game, whoever made it; uniform where it has no entry, if it allows that."""
+        if policy.keys is None:
+            raise ValueError("the policy has no keys; lifting needs a table of a game with a rules kernel")
+        found = KeyIndex(policy.keys).find_all(self.keys)
+        count, first, stride = policy.places
+        listed = found >= 0
+        if policy.missing == "error" and (self.num_actions[~listed] > 1).any():
+            raise ValueError(f"the policy has no entry for some information sets of {policy.game}")
+        if (count[found[listed]] != self.num_actions[listed]).any():
+            raise ValueError(f"the policy's legal actions are not those of {policy.game}")
+        which, place = np.repeat(found, self.num_actions), np.arange(self.num_cells)
+        place -= np.repeat(self.offsets[:-1], self.num_actions)
+        probabilities = 1.0 / np.repeat(self.num_actions, self.num_actions)
+        known = which >= 0
+        probabilities[known] = policy.probabilities[first[which[known]] + place[known] * stride[which[known]]]
         return probabilities
 
     def of_tree(self, tree: GameTree, probabilities: np.ndarray) -> np.ndarray:

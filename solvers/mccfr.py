@@ -49,14 +49,17 @@ import pyspiel
 from open_spiel.python.policy import Policy
 
 from cardtable.compiled import compiled
+from cardtable.player import Player, policy_player
 from cardtable.randomness import generator
 from cardtable.rules import Rules
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.arrays.tree import refuse_unsuitable
+from solvers.learning.trainer import game_identity, require_iterations
 from solvers.policies import TablePolicy
 from solvers.sampling.hash_table import InformationTable
 from solvers.sampling.on_rules import CUMULATIVE_STRATEGY, RulesSampler
 from solvers.sampling.on_tree import TreeSampler
+from solvers.sampling.players import average_player
 
 Average = Literal["simple", "full"]
 Where = Literal["rules", "tree"]
@@ -85,14 +88,9 @@ class _SamplingSolver:
         else:
             self._sampler = TreeSampler(game, max_memory_bytes)
 
-    def iteration(self) -> None:
-        """Updates every player once."""
-        self.run(1)
-
     def run(self, iterations: int) -> None:
-        """Runs iterations in compiled code, without coming back in between."""
-        if iterations < 0:
-            raise ValueError(f"iterations is {iterations}; allowed: 0 or more")
+        """Runs iterations, each an update of every player, in compiled code without coming back in between."""
+        require_iterations(iterations)
         self._run(iterations)
         self.iterations += iterations
 
@@ -141,6 +139,12 @@ class _SamplingSolver:
         """The strategy of the next iteration; a view that follows the solver."""
         return SampledPolicy(self.game, self, _match_regrets)
 
+    def player(self) -> Player:
+        """Draws its actions from the average strategy: straight from the solver's table where it works on rules."""
+        if isinstance(self._sampler, RulesSampler) and not self.is_abstracted:
+            return average_player("sampling", self.game, self.table)
+        return policy_player("sampling", self.game, self.average_policy())
+
     def numbers_of(self, state: pyspiel.State, player: int | None = None) -> tuple[list[int], np.ndarray, np.ndarray]:
         """(actions, cumulative regrets, cumulative strategy) of the player to move; zeros if nothing is known."""
         where = state.array if isinstance(self._sampler, RulesSampler) else state
@@ -186,6 +190,14 @@ class _SamplingSolver:
             _copy_in_order(contents.weights, first[order], weights, *places_in_form)
         _normalise(weights, *places_in_form)
         return TablePolicy.of_form(form, weights)
+
+    def metrics(self) -> dict[str, float]:
+        """How many information sets it knows; how good its average is takes the whole game to say."""
+        return {"information_sets": self.num_information_sets}
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint must agree with."""
+        return {**game_identity(self.game), "solver": self._description()}
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything a solver with the same settings needs to go on, bit for bit; copies."""

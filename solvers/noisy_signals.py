@@ -27,6 +27,7 @@ import pyspiel
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from solvers.learning.trainer import require_iterations
 from solvers.teams.public_tree import PublicTree
 from transforms.partner_oracle import DEFAULTS, NOT_LISTENING, PartnerOracleGame, chance_of_truth, listening_partners
 
@@ -89,7 +90,7 @@ class NoisySignalSolver:
             raise ValueError(f"initial is {initial!r}; allowed: uniform, random")
         self.signals = game if isinstance(game, NoisySignals) else NoisySignals(game)
         self.alternating = alternating
-        self.iteration = 0
+        self.iterations = 0
         tree = self.signals.tree
         self._child_offset = np.concatenate([[0], np.cumsum([len(below) for below in tree.children])]).astype(np.int64)
         self._child = np.array([child for below in tree.children for child in below], np.int64)
@@ -114,6 +115,7 @@ class NoisySignalSolver:
         return strategy
 
     def run(self, iterations: int) -> None:
+        require_iterations(iterations)
         tree = self.signals.tree
         _iterate(
             iterations,
@@ -131,7 +133,7 @@ class NoisySignalSolver:
             self._regret,
             self._average,
         )
-        self.iteration += iterations
+        self.iterations += iterations
 
     def current_strategy(self) -> np.ndarray:
         """What the next iteration plays, as a table like the average."""

@@ -13,15 +13,19 @@ gamma 2; alternating updates, 32-bit floats.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cardtable.compiled import compiled
 from solvers.arrays.memory import allowed_bytes, require_memory
+from solvers.learning.trainer import require_iterations
 from solvers.toepen.card_tree import CardTree
+from toepen_spiel import rules as toepen_rules
 
 ALPHA, GAMMA = 1.5, 2.0
+LASTING = ("plan_before", "plan_after", "average_before", "average_after", "bet_regrets", "card_regrets")
 
 
 class _Tables(NamedTuple):
@@ -83,7 +87,7 @@ class ToepenSolver:
         sizes = [(int(layer.before[-1]), int(layer.after[-1]), int(layer.cards[-1])) for layer in layers]
         self.nbytes = sum(4 * (6 * before + 3 * after + 2 * cards) for before, after, cards in sizes)
         require_memory(self.nbytes, allowed_bytes(max_memory_bytes), "CFR on this card tree", "about")
-        self.iteration = 0
+        self.iterations = 0
         self._tables = [
             [
                 _Tables(
@@ -100,9 +104,10 @@ class ToepenSolver:
             self._forward(player, 0.0)
 
     def run(self, iterations: int) -> None:
+        require_iterations(iterations)
         for _ in range(iterations):
-            self.iteration += 1
-            t = float(self.iteration)
+            self.iterations += 1
+            t = float(self.iterations)
             positive, negative = t**ALPHA / (t**ALPHA + 1.0), 0.5
             for player in (0, 1):
                 self._values(player, False, positive, negative)
@@ -111,6 +116,42 @@ class ToepenSolver:
     def evaluate(self) -> Bounds:
         """Exact best responses to the average plans."""
         return Bounds(*(self._values(player, True, 0.0, 0.0) for player in (0, 1)))
+
+    def metrics(self) -> dict[str, float]:
+        """Exact, of the average plans."""
+        found = self.evaluate()
+        return {"exploitability": found.nash_conv / 2, "nash_conv": found.nash_conv, "value": found.value}
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint must agree with: the sizes of the tree, which no two variants share."""
+        return {
+            "game": "card tree of python_toepen",
+            "rules_version": getattr(toepen_rules, "VERSION", 1),
+            "solver": "discounted CFR",
+            "nodes": self.tree.num_nodes,
+            "views": self.tree.num_views,
+            "information_sets": self.tree.num_information_sets,
+        }
+
+    def _lasting_tables(self) -> Iterator[tuple[str, np.ndarray]]:
+        """What an iteration leaves for the next one, by name."""
+        for player, turns in enumerate(self._tables):
+            for turn, tables in enumerate(turns):
+                for name in LASTING:
+                    yield f"{name}.{player}.{turn}", getattr(tables, name)
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything a solver of the same tree needs to go on, bit for bit; copies."""
+        state: dict[str, Any] = {"identity": self.identity(), "iterations": self.iterations}
+        return state | {name: table.copy() for name, table in self._lasting_tables()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Goes back to a state of `get_state`; ValueError if it is one of another tree."""
+        if state.get("identity") != self.identity():
+            raise ValueError(f"the solver state is one of {state.get('identity')}, not of {self.identity()}")
+        for name, table in self._lasting_tables():
+            table[:] = state[name]
+        self.iterations = int(state["iterations"])
 
     def _values(self, player: int, best_response: bool, positive: float, negative: float) -> float:
         """From the leaves: values of the player's views; then regrets, or maxima. Returns the sum over root views."""

@@ -98,6 +98,10 @@ class TreeCFRSolver(TabularSolver):
         self._policy_template = self._policy_template or policy
         return policy
 
+    def metrics(self) -> dict[str, float]:
+        """Only its size: exploitability is a matter of the game that was abstracted from."""
+        return {"information_sets": self.tree.num_information_sets}
+
     def _fingerprint(self) -> int:
         checksum = zlib.crc32(str(self.game).encode())
         for part in (self.tree.actions, self.tree.action_offset, self.tree.label):

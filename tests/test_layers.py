@@ -23,6 +23,25 @@ def imported_packages(path: Path) -> set[str]:
     return packages
 
 
+def imported_modules(path: Path) -> set[str]:
+    """Full names; `from a import b` may mean a module a.b."""
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return modules
+
+
+def test_no_command_imports_another() -> None:
+    """A file directly in experiments/ is a front door; what two of them need is machinery, in a folder."""
+    doors = {f"experiments.{path.stem}" for path in (ROOT / "experiments").glob("*.py")} - {"experiments.__init__"}
+    assert "experiments.solve" in doors
+    for path in (ROOT / "experiments").rglob("*.py"):
+        assert not imported_modules(path) & doors, path.relative_to(ROOT)
+
+
 @pytest.mark.parametrize("package", sorted(LAYER_OF))
 def test_imports_point_left(package: str) -> None:
     for path in (ROOT / package).rglob("*.py"):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -71,22 +71,20 @@ class RunDirectory:
         self._events.flush()
 
     def metrics(self) -> list[dict[str, float]]:
-        """The rows logged so far; a last line cut short by a crash is left out."""
+        """The rows logged so far, counts as integers; a last line cut short by a crash is left out."""
         if not self._metrics_file.exists():
             return []
         with self._metrics_file.open(newline="") as file:
             rows = list(csv.DictReader(file))
         return [
-            {name: float(value) for name, value in row.items()} for row in rows if None not in (*row, *row.values())
+            {name: _number(value) for name, value in row.items()} for row in rows if None not in (*row, *row.values())
         ]
 
-    def forget_after(self, step: int) -> None:
-        """Drops metrics of steps behind `step`: a resumed run will reach them again."""
-        rows = [row for row in self.metrics() if row["step"] <= step]
+    def replace_metrics(self, rows: Sequence[Mapping[str, float]]) -> None:
+        """Makes these the rows of metrics.csv: those behind a checkpoint will be reached again."""
         self._metrics_file.unlink(missing_ok=True)
         if rows:
-            rows_as_written = [{**row, "step": int(row["step"])} for row in rows]
-            write_csv(self._metrics_file, rows_as_written)
+            write_csv(self._metrics_file, rows)
 
     def save_figure(self, figure: Any, name: str) -> Path:
         path = self.path / f"{name}.png"
@@ -103,6 +101,10 @@ class RunDirectory:
 def file_name(text: str) -> str:
     """A text as the name of one file or folder."""
     return text.replace("/", "_")
+
+
+def _number(text: str) -> float:
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def versions() -> dict[str, str]:

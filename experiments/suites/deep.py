@@ -62,7 +62,12 @@ class Task(NamedTuple):
     with_openspiel: bool = True
 
 
-WIDE: dict[str, Any] = {"hidden": (128, 128, 128), "traversals": 20_000, "steps": 20, "strategy_steps": 1000}
+WIDE: dict[str, Any] = {
+    "hidden_sizes": (128, 128, 128),
+    "traversals": 20_000,
+    "training_steps": 20,
+    "strategy_training_steps": 1000,
+}
 TASKS = (
     Task("kuhn_poker", "kuhn_poker", Settings(), (20,), {("single", 20): 0.01}),
     Task(
@@ -143,7 +148,7 @@ def ours(task: Task, seed: int, quick: bool) -> tuple[list[dict[str, Any]], list
 
     def train_until(limit: float) -> None:
         while clock.seconds() < limit:
-            trainer.iteration()
+            trainer.run(1)
             if not curve or clock.seconds() >= CURVE_GROWTH * curve[-1]["seconds"]:
                 curve.append({"seed": seed, "seconds": clock.seconds(), "nash_conv": clock.uncounted(single)})
 

@@ -138,7 +138,7 @@ print(json.dumps({{
     "start and build, s": built - start,
     "solve, s": done - built,
     "in all, s": done - start,
-    "iterations": solver.iteration,
+    "iterations": solver.iterations,
     "NashConv": solver.nash_conv(),
     "peak memory, GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
 }}))

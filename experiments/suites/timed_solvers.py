@@ -40,7 +40,7 @@ def timed_solver(name: str, game: pyspiel.Game, form: SequenceForm, seed: int = 
     """`name` is a solver of the catalogue or liteefg_cfr_plus."""
     if name == "liteefg_cfr_plus":
         return _liteefg(game)
-    solver = SOLVERS[name](game, seed)
+    solver = SOLVERS[name](game, seed, form)
     own = getattr(solver, "nash_conv", None)  # ours evaluate their averages on the arrays they hold
     return TimedSolver(name, solver.run, own or (lambda: evaluate(form, solver.average_policy()).nash_conv))
 

@@ -34,6 +34,10 @@ from solvers.arrays.tree import GameTree, estimate_size, refuse_unsuitable, repr
 from solvers.sampling.keys import KeyIndex
 
 
+class NoSequenceFormError(ValueError):
+    """The game has imperfect recall."""
+
+
 class SequenceForm:
     """A game as arrays; make it with `SequenceForm.from_game(game)`. It never changes afterwards.
 
@@ -49,7 +53,7 @@ class SequenceForm:
         try:
             self.arrays, self.probability_unit, label, new_sequence = lay_out(tree)
         except ImperfectRecallError as error:
-            raise ValueError(_imperfect_recall_message(game, tree, error.information_set)) from error
+            raise NoSequenceFormError(_imperfect_recall_message(game, tree, error.information_set)) from error
         self.owner = tree.owner[label]
         self.parent = self.arrays.parent
         self.num_actions, self.first_sequence, self.stride = _places(self.arrays)

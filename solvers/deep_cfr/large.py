@@ -13,7 +13,7 @@ probability proportional to t: at iteration t it is replaced with probability t 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,14 +21,17 @@ import numpy as np
 import pyspiel
 import torch
 
+from cardtable.player import Player
 from cardtable.randomness import uniform
 from cardtable.rules import Rules
 from solvers.deep_cfr.levels import Collected, LevelTraverser, chunk_generator
+from solvers.deep_cfr.players import network_player, networks_of
 from solvers.deep_cfr.reservoir import Reservoir, Rows
 from solvers.deep_cfr.sampling import traversal_number
 from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.trainer import networks_of_seats, strategy_seed
 from solvers.learning.networks import Learner, regression_gradient, strategy_gradient
+from solvers.learning.trainer import game_identity, require_iterations
 
 CHUNK_NODES = 250_000  # rows of a chunk are kept until it is finished
 FEWEST_CHUNKS = 2  # so that a second thread has something to do
@@ -39,15 +42,15 @@ LARGE_DEFAULTS: dict[str, Any] = {
     "traversal": "rollouts",
     "traversals": 256,
     "tries": 2,
-    "hidden": (64, 64),
+    "hidden_sizes": (64, 64),
     "loss": "squared",
-    "steps": 100,
-    "batch": 1024,
+    "training_steps": 100,
+    "batch_size": 1024,
     "learning_rate": 1e-3,
     "memory_rows": 500_000,
-    "strategy_hidden": (64, 64),
-    "strategy_steps": 500,
-    "strategy_batch": 1024,
+    "strategy_hidden_sizes": (64, 64),
+    "strategy_training_steps": 500,
+    "strategy_batch_size": 1024,
     "strategy_learning_rate": 1e-3,
     "strategy_memory_rows": 500_000,
     "networks": "shared",
@@ -85,7 +88,7 @@ class Snapshots:
             f"{name}.generator": self._generator.copy(),
         }
 
-    def set_state(self, name: str, state: dict[str, Any]) -> None:
+    def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         networks = state[f"{name}.networks"]
         if networks.shape[1] != self.weights.shape[1] or len(state[f"{name}.iteration"]) != len(self.iteration):
             raise ValueError(f"the checkpoint's {name} has another number of networks or weights")
@@ -116,7 +119,7 @@ class LargeDeepCFR:
         self.game = game
         self.rules = rules
         self.settings = chosen = settings or large_settings()
-        for name in ("memory_rows", "strategy_memory_rows", "batch", "strategy_batch"):
+        for name in ("memory_rows", "strategy_memory_rows", "batch_size", "strategy_batch_size"):
             if not getattr(chosen, name):
                 raise ValueError(f"{name} is {getattr(chosen, name)}; allowed: 1 or more for games not enumerated")
         if chosen.loss != "squared":
@@ -134,7 +137,7 @@ class LargeDeepCFR:
             raise ValueError("opponents hold every seat; allowed: at least one None, a seat that learns")
         self._torch_generator = torch.Generator().manual_seed(seed)
         count = max(self.network_of_seat) + 1
-        self.learners = [self._learner(chosen.hidden, chosen.learning_rate) for _ in range(count)]
+        self.learners = [self._learner(chosen.hidden_sizes, chosen.learning_rate) for _ in range(count)]
         self.traverser = LevelTraverser(
             rules,
             self.learners,
@@ -153,7 +156,7 @@ class LargeDeepCFR:
         self._strategies: list[Reservoir] = []
         if chosen.strategy_network:
             rate = chosen.strategy_learning_rate
-            self.strategy_learners = [self._learner(chosen.strategy_hidden, rate) for _ in range(count)]
+            self.strategy_learners = [self._learner(chosen.strategy_hidden_sizes, rate) for _ in range(count)]
             self._strategies = [self._reservoir(chosen.strategy_memory_rows, 2, number) for number in range(count)]
         self.snapshots = [
             Snapshots(chosen.snapshots, self.learners[0].size, chunk_generator(seed, 3, number))
@@ -173,10 +176,10 @@ class LargeDeepCFR:
             rate,
             self._torch_generator,
             self.device,
-            chosen.skip,
-            chosen.normalise,
+            chosen.skip_connections,
+            chosen.layer_norm,
             chosen.mixed_precision,
-            chosen.leak,
+            chosen.negative_slope,
         )
 
     def _reservoir(self, rows: int | None, purpose: int, number: int) -> Reservoir:
@@ -187,10 +190,11 @@ class LargeDeepCFR:
     # ------------------------------------------------------------------------------------------ training
 
     def run(self, iterations: int) -> None:
+        require_iterations(iterations)
         for _ in range(iterations):
-            self.iteration()
+            self._iterate()
 
-    def iteration(self) -> None:
+    def _iterate(self) -> None:
         """Every learning seat traverses once; every network is trained once."""
         self.iterations += 1
         weight = self.settings.weight(self.iterations)
@@ -270,7 +274,7 @@ class LargeDeepCFR:
         if not chosen.warm_start:
             learner.restart()
         total = torch.zeros((), device=self.device)
-        for features, targets in memory.batches(chosen.batch, chosen.steps):
+        for features, targets in memory.batches(chosen.batch_size, chosen.training_steps):
             there = learner.to_device(np.concatenate([features, targets], axis=1))  # one copy
             inputs, aims = there[:, : self.rules.information_size], there[:, self.rules.information_size :]
             legal = ~aims.isnan()
@@ -283,7 +287,7 @@ class LargeDeepCFR:
                 return found
 
             learner.fit(inputs, watched)
-        return float(total) / chosen.steps
+        return float(total) / chosen.training_steps
 
     def train_strategy_networks(self) -> None:
         """Fits new strategy networks to the strategies met so far, with a falling learning rate.
@@ -300,13 +304,23 @@ class LargeDeepCFR:
             learner.restart(weights_from)
             if len(memory) == 0:
                 continue
-            batches = memory.batches(chosen.strategy_batch, chosen.strategy_steps, rows_from)
+            batches = memory.batches(chosen.strategy_batch_size, chosen.strategy_training_steps, rows_from)
             for step, (features, targets) in enumerate(batches):
                 there = learner.to_device(np.concatenate([features, targets], axis=1))
                 inputs, aims = there[:, : self.rules.information_size], there[:, self.rules.information_size :]
                 weights = torch.full((len(there),), 1.0 / len(there), device=self.device)
                 gradient = strategy_gradient(aims.nan_to_num(0.0), ~aims.isnan(), weights)
-                learner.fit(inputs, gradient, chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_steps))
+                learner.fit(
+                    inputs, gradient, chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_training_steps)
+                )
+
+    def player(self, average: str = "single") -> Player:
+        """The player that its networks make; see `solvers.deep_cfr.players`."""
+        return network_player("deep_cfr", self.game, networks_of(self, average))
+
+    def metrics(self) -> dict[str, float]:
+        """Nodes visited so far, and the mean loss of the last iteration; how well it plays takes games to say."""
+        return {"nodes": self.nodes, "advantage loss": self.loss}
 
     # ------------------------------------------------------------------------------------------ checkpoints
 
@@ -314,8 +328,8 @@ class LargeDeepCFR:
         """What a checkpoint must agree with."""
         names = [None if seat is None else seat.__name__ for seat in self.opponents]
         return {
+            **game_identity(self.game),
             "solver": "large deep cfr",
-            "game": str(self.game),
             "network": self.learners[0].shape,
             "networks": len(self.learners),
             "opponents": names,
@@ -338,6 +352,7 @@ class LargeDeepCFR:
             "iterations": self.iterations,
             "nodes": self.nodes,
             "decisions": self.decisions,
+            "loss": self.loss,
             "scales": self._scales.copy(),
             "nodes_per_traversal": self._nodes_per_traversal.copy(),
             "torch_generator": self._torch_generator.get_state().numpy().copy(),
@@ -346,14 +361,14 @@ class LargeDeepCFR:
             state |= part.state(name)
         return state
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from `get_state()` of a trainer of the same game, seed and shape; ValueError otherwise."""
         if state.get("identity") != self.identity():
             raise ValueError(f"the checkpoint is of {state.get('identity')}, this trainer is of {self.identity()}")
         for name, part in self._parts():
             part.set_state(name, state)
         self.iterations, self.nodes = int(state["iterations"]), int(state["nodes"])
-        self.decisions = int(state["decisions"])
+        self.decisions, self.loss = int(state["decisions"]), float(state["loss"])
         self._scales[:] = state["scales"]
         self._nodes_per_traversal[:] = state["nodes_per_traversal"]
         self._torch_generator.set_state(torch.from_numpy(np.asarray(state["torch_generator"], np.uint8)))

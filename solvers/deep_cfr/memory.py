@@ -8,6 +8,7 @@ and its totals.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Sums:
     def state(self, name: str) -> dict[str, Any]:
         return {f"{name}.values": self.values.copy(), f"{name}.weights": self.weights.copy()}
 
-    def set_state(self, name: str, state: dict[str, Any]) -> None:
+    def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         if state[f"{name}.values"].shape != self.values.shape:
             found = state[f"{name}.values"].shape
             raise ValueError(f"the checkpoint's {name} has shape {found}; expected: {self.values.shape}")
@@ -78,7 +79,7 @@ class MergedReservoir(Sums):
             f"{name}.generator": self._generator.copy(),
         }
 
-    def set_state(self, name: str, state: dict[str, Any]) -> None:
+    def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         rows = len(state[f"{name}.row_set"])
         if rows > len(self._row_set):
             raise ValueError(f"the checkpoint's {name} has {rows} rows; allowed: at most {len(self._row_set)}")

@@ -231,7 +231,7 @@ def _own_decisions(state: pyspiel.State, player: int) -> tuple[list[pyspiel.Stat
 # ------------------------------------------------------------------------------------------------ files
 
 
-def save_player(folder: Path, trainer: LargeDeepCFR, made_by: Mapping[str, Any]) -> None:
+def save_player(trainer: LargeDeepCFR, folder: Path, made_by: Mapping[str, Any]) -> None:
     """Writes the averages of a trainer as a saved player: `player.json` and the networks."""
     kept = ["single"] + (["strategy"] if trainer.strategy_learners else [])
     arrays: dict[str, np.ndarray] = {"network_of_seat": np.array(trainer.network_of_seat, np.int64)}

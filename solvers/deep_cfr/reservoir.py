@@ -7,7 +7,7 @@ loss, and does not let a few heavy rows decide the size of a step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +80,7 @@ class Reservoir:
             f"{name}.generator": self._generator.copy(),
         }
 
-    def set_state(self, name: str, state: dict[str, Any]) -> None:
+    def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         stored = Rows(*(state[f"{name}.{part}"] for part in Rows._fields))
         for mine, other, what in zip(self._rows, stored, Rows._fields, strict=True):
             if other.shape[1:] != mine.shape[1:] or len(other) > len(mine):

@@ -14,13 +14,14 @@ Two averages over the iterations, weighted by t:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyspiel
 import torch
 
+from cardtable.player import Player
 from cardtable.randomness import generator
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import evaluate_probabilities
@@ -29,7 +30,8 @@ from solvers.deep_cfr.sampling import traversal_number
 from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.tabulated import TabulatedGame
 from solvers.learning.networks import Learner, masked_softmax, normalised, regression_gradient, strategy_gradient
-from solvers.policies import TablePolicy
+from solvers.learning.trainer import game_identity, require_iterations
+from solvers.policies import TablePolicy, table_player
 
 
 def networks_of_seats(networks: str, num_players: int, teams: Sequence[Sequence[int]]) -> list[int]:
@@ -50,7 +52,7 @@ def strategy_seed(seed: int, iteration: int) -> int:
 class TabulatedDeepCFR:
     """Deep CFR on an enumerated game.
 
-    `iteration()` or `run(n)` trains; `average_policy()` is the Single Deep CFR average, `strategy_policy()` that of the
+    `run(n)` trains; `average_policy()` is the Single Deep CFR average, `strategy_policy()` that of the
     strategy network, `current_policy()` the last iterate (which does not converge). `get_state`, `set_state` make
     checkpoints; a run that goes on from one does what it would have done anyway, bit by bit, on the CPU.
     """
@@ -88,9 +90,9 @@ class TabulatedDeepCFR:
         self._features = [torch.from_numpy(tabulated.features[sets]).to(self.device) for sets in self._sets]
         self._legal_rows = [tabulated.dense(sets, np.zeros(tabulated.table_size))[1] for sets in self._sets]
         self._legal = [torch.from_numpy(legal).to(self.device) for legal in self._legal_rows]
-        self.learners = [self._learner(chosen.hidden, chosen.learning_rate) for _ in range(count)]
+        self.learners = [self._learner(chosen.hidden_sizes, chosen.learning_rate) for _ in range(count)]
         self._strategy_learners = (
-            [self._learner(chosen.strategy_hidden, chosen.strategy_learning_rate) for _ in range(count)]
+            [self._learner(chosen.strategy_hidden_sizes, chosen.strategy_learning_rate) for _ in range(count)]
             if chosen.strategy_network
             else []
         )
@@ -110,10 +112,10 @@ class TabulatedDeepCFR:
             learning_rate,
             self._torch_generator,
             self.device,
-            self.settings.skip,
-            self.settings.normalise,
+            self.settings.skip_connections,
+            self.settings.layer_norm,
             self.settings.mixed_precision,
-            self.settings.leak,
+            self.settings.negative_slope,
         )
 
     def _memory(self, rows: int | None, stream: np.random.SeedSequence, number: int) -> Sums:
@@ -124,10 +126,11 @@ class TabulatedDeepCFR:
         return MergedReservoir(self.tabulated.table_size, rows, most_actions, generator(own_stream))
 
     def run(self, iterations: int) -> None:
+        require_iterations(iterations)
         for _ in range(iterations):
-            self.iteration()
+            self._iterate()
 
-    def iteration(self) -> None:
+    def _iterate(self) -> None:
         """Updates every player once."""
         self.iterations += 1
         weight = self.settings.weight(self.iterations)
@@ -172,7 +175,7 @@ class TabulatedDeepCFR:
 
         if not chosen.warm_start:
             learner.restart()
-        for rows in self._batches(shares, chosen.batch, chosen.steps, self._torch_generator):
+        for rows in self._batches(shares, chosen.batch_size, chosen.training_steps, self._torch_generator):
             if rows is None:
                 learner.fit(self._features[number], whole)
             else:
@@ -224,9 +227,11 @@ class TabulatedDeepCFR:
             weights = learner.to_device(row_weights.astype(np.float32))
             legal, features = self._legal[number], self._features[number]
             whole = strategy_gradient(targets, legal, weights)
-            batches = self._batches(row_weights, chosen.strategy_batch, chosen.strategy_steps, random_numbers)
+            batches = self._batches(
+                row_weights, chosen.strategy_batch_size, chosen.strategy_training_steps, random_numbers
+            )
             for step, rows in enumerate(batches):
-                rate = chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_steps)
+                rate = chosen.strategy_learning_rate * (1.0 - step / chosen.strategy_training_steps)
                 if rows is None:
                     learner.fit(features, whole, rate)
                 else:
@@ -260,6 +265,16 @@ class TabulatedDeepCFR:
     def current_policy(self) -> TablePolicy:
         return self._policy(self.strategy)
 
+    def player(self) -> Player:
+        """Draws its actions from the Single Deep CFR average."""
+        return table_player(self.average_policy(), "deep_cfr")
+
+    def metrics(self) -> dict[str, float]:
+        """Nodes visited so far, and how good the Single Deep CFR average is, exactly."""
+        nash_conv = self.nash_conv(self.average_table())
+        exploitability = nash_conv / self.tabulated.num_players
+        return {"nodes": self.nodes, "nash_conv": nash_conv, "exploitability": exploitability}
+
     def nash_conv(self, table: np.ndarray) -> float:
         """Exact NashConv of one of the tables above."""
         return evaluate_probabilities(self.form, self._over_sequences(table)).nash_conv
@@ -284,8 +299,8 @@ class TabulatedDeepCFR:
     def identity(self) -> dict[str, Any]:
         """What a checkpoint must agree with."""
         return {
+            **game_identity(self.game),
             "solver": "tabulated deep cfr",
-            "game": str(self.game),
             "information_sets": self.tabulated.num_sets,
             "network": self.learners[0].shape,
             "networks": len(self.learners),
@@ -315,7 +330,7 @@ class TabulatedDeepCFR:
             state |= part.state(name)
         return state
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from `get_state()` of a trainer of the same game and shape; ValueError otherwise."""
         if state.get("identity") != self.identity():
             raise ValueError(f"the checkpoint is of {state.get('identity')}, this trainer is of {self.identity()}")

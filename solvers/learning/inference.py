@@ -22,7 +22,7 @@ class FrozenNetwork:
 
     def __init__(self, shape: Mapping[str, Any], weights: np.ndarray) -> None:
         self._shape = shape
-        sizes = [shape["inputs"], *shape["hidden"], shape["outputs"]]
+        sizes = [shape["inputs"], *shape["hidden_sizes"], shape["outputs"]]
         self._layers = []
         place = 0
         for before, after in itertools.pairwise(sizes):
@@ -30,14 +30,14 @@ class FrozenNetwork:
             place += before * after
             self._layers.append((weight.T, weights[place : place + after]))
             place += after
-        self._normalisation = weights[place:].reshape(2, -1) if shape["norm"] else None
+        self._normalisation = weights[place:].reshape(2, -1) if shape["layer_norm"] else None
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        slope = np.float32(self._shape["leak"])
+        slope = np.float32(self._shape["negative_slope"])
         for weight, bias in self._layers[:-1]:
             y = x @ weight
             y += bias
-            if self._shape["skip"] and x.shape[1] == y.shape[1]:
+            if self._shape["skip_connections"] and x.shape[1] == y.shape[1]:
                 y += x
             x = np.where(y > 0, y, slope * y)
         if self._normalisation is not None:
@@ -50,12 +50,12 @@ class FrozenNetwork:
 
 def number_of_weights(shape: Mapping[str, Any]) -> int:
     """How many numbers a network of this shape has; UserError if the shape is none."""
-    sizes = [shape.get("inputs"), *(shape.get("hidden") or [None]), shape.get("outputs")]
+    sizes = [shape.get("inputs"), *(shape.get("hidden_sizes") or [None]), shape.get("outputs")]
     if not all(isinstance(size, int) and 1 <= size <= 1_000_000 for size in sizes):
         raise UserError(f"a network has the shape {dict(shape)}; allowed: sizes of layers, each from 1 to 1,000,000")
-    if not isinstance(shape.get("leak"), int | float) or not all(
-        isinstance(shape.get(k), bool) for k in ("skip", "norm")
+    if not isinstance(shape.get("negative_slope"), int | float) or not all(
+        isinstance(shape.get(k), bool) for k in ("skip_connections", "layer_norm")
     ):
-        raise UserError(f"a network has the shape {dict(shape)}, in which leak, skip or norm is missing")
+        raise UserError(f"a network has the shape {dict(shape)}, in which something is missing")
     layers = sum((before + 1) * after for before, after in itertools.pairwise(sizes))
-    return layers + (2 * sizes[-2] if shape["norm"] else 0)
+    return layers + (2 * sizes[-2] if shape["layer_norm"] else 0)

@@ -20,7 +20,7 @@ does not notice, so that a step of the optimiser means the same early and late.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,31 +34,31 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual settings
 class Perceptron(nn.Module):
     """Fully connected layers with leaky ReLU; optionally skip connections, and normalisation before the output.
 
-    `leak` is the slope below zero. With none (ReLU) a unit that answers zero to everything never learns again.
+    With a `negative_slope` of zero (ReLU) a unit that answers zero to everything never learns again.
     """
 
     def __init__(
         self,
         inputs: int,
-        hidden: Sequence[int],
+        hidden_sizes: Sequence[int],
         outputs: int,
-        skip: bool = False,
-        normalise: bool = False,
-        leak: float = 0.0,
+        skip_connections: bool = False,
+        layer_norm: bool = False,
+        negative_slope: float = 0.0,
     ) -> None:
         super().__init__()
-        self.leak = leak
-        sizes = [inputs, *hidden]
+        self.negative_slope = negative_slope
+        sizes = [inputs, *hidden_sizes]
         self.linear = [nn.Linear(before, after) for before, after in itertools.pairwise(sizes)]
         self.layers = nn.ModuleList(self.linear)
         self.output = nn.Linear(sizes[-1], outputs)
-        self.normalisation = nn.LayerNorm(sizes[-1]) if normalise else nn.Identity()
-        self.skips = [skip and before == after for before, after in itertools.pairwise(sizes)]
+        self.normalisation = nn.LayerNorm(sizes[-1]) if layer_norm else nn.Identity()
+        self.skips = [skip_connections and before == after for before, after in itertools.pairwise(sizes)]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for layer, skip in zip(self.layers, self.skips, strict=True):
             y = layer(x)
-            x = nn.functional.leaky_relu(y + x if skip else y, self.leak)
+            x = nn.functional.leaky_relu(y + x if skip else y, self.negative_slope)
         return self.output(self.normalisation(x))
 
 
@@ -73,30 +73,32 @@ class Learner:
     def __init__(
         self,
         inputs: int,
-        hidden: Sequence[int],
+        hidden_sizes: Sequence[int],
         outputs: int,
         learning_rate: float,
         generator: torch.Generator,
         device: torch.device,
-        skip: bool = False,
-        normalise: bool = False,
+        skip_connections: bool = False,
+        layer_norm: bool = False,
         mixed_precision: bool = False,
-        leak: float = 0.0,
+        negative_slope: float = 0.0,
     ) -> None:
         self.device = device
         self.shape: dict[str, Any] = {
             "inputs": inputs,
-            "hidden": list(hidden),
+            "hidden_sizes": list(hidden_sizes),
             "outputs": outputs,
-            "skip": skip,
-            "norm": normalise,
-            "leak": leak,
+            "skip_connections": skip_connections,
+            "layer_norm": layer_norm,
+            "negative_slope": negative_slope,
         }
         self.learning_rate = learning_rate
-        self.record_operations = normalise or mixed_precision
+        self.record_operations = layer_norm or mixed_precision
         self._mixed_precision = mixed_precision
         self._generator = generator
-        self.network = Perceptron(inputs, hidden, outputs, skip, normalise, leak).to(device)
+        self.network = Perceptron(inputs, hidden_sizes, outputs, skip_connections, layer_norm, negative_slope).to(
+            device
+        )
         self.size = sum(parameter.numel() for parameter in self.network.parameters())
         self._weights, self._gradients, self._means, self._squares = torch.zeros(4, self.size, device=device).unbind()
         self._share_storage()
@@ -168,7 +170,7 @@ class Learner:
             outputs = torch.addmm(layer.bias, inputs[-1], layer.weight.t())
             if skip:
                 outputs += inputs[-1]
-            inputs.append(nn.functional.leaky_relu_(outputs, network.leak))
+            inputs.append(nn.functional.leaky_relu_(outputs, network.negative_slope))
         output = network.output
         flowing = gradient(torch.addmm(output.bias, inputs[-1], output.weight.t()))
         torch.mm(flowing.t(), inputs[-1], out=output.weight.grad)
@@ -176,7 +178,7 @@ class Learner:
         flowing = flowing @ output.weight
         for number in range(len(network.linear) - 1, -1, -1):
             layer = network.linear[number]
-            flowing = torch.ops.aten.leaky_relu_backward(flowing, inputs[number + 1], network.leak, True)
+            flowing = torch.ops.aten.leaky_relu_backward(flowing, inputs[number + 1], network.negative_slope, True)
             torch.mm(flowing.t(), inputs[number], out=layer.weight.grad)
             torch.sum(flowing, 0, out=layer.bias.grad)
             if number > 0:
@@ -198,15 +200,15 @@ class Learner:
         shape = self.shape
         twin = Learner(
             shape["inputs"],
-            shape["hidden"],
+            shape["hidden_sizes"],
             shape["outputs"],
             self.learning_rate,
             torch.Generator().manual_seed(0),
             self.device,
-            shape["skip"],
-            shape["norm"],
+            shape["skip_connections"],
+            shape["layer_norm"],
             self._mixed_precision,
-            shape["leak"],
+            shape["negative_slope"],
         )
         twin.set_weights(self.weights())
         return twin
@@ -223,7 +225,7 @@ class Learner:
         moments = torch.stack([self._means, self._squares]).cpu().numpy().copy()
         return {f"{name}.weights": self.weights(), f"{name}.moments": moments, f"{name}.steps": self._steps}
 
-    def set_state(self, name: str, state: dict[str, Any]) -> None:
+    def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         """Goes on from `state(name)` of a network of the same shape; ValueError for another shape."""
         found = len(state[f"{name}.weights"])
         if found != self.size:

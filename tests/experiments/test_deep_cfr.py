@@ -62,17 +62,19 @@ def test_what_a_quick_run_leaves_behind(tmp_path: Path) -> None:
     names = {path.name for path in out.iterdir()}
     assert {"config.json", "metrics.csv", "report.md", "learning.png", "checkpoint.npz"} <= names
     assert any(name.startswith("events.out") for name in names)
-    assert "itself: mean return" in (out / "metrics.csv").read_text().splitlines()[0]
+    header = (out / "metrics.csv").read_text().splitlines()[0]
+    assert header == "step,seconds,nodes,advantage loss,itself: mean return,random: mean return"
 
 
 REFUSALS = [
     (["--game=no_such_game"], "cannot be loaded"),
     (["--game=kuhn_poker", "--device=abacus"], "device is 'abacus'"),
-    (["--game=kuhn_poker", "--hidden=8,x"], "whole numbers"),
+    (["--game=kuhn_poker", "--hidden_sizes=8,x"], "whole numbers"),
     (["--game=kuhn_poker", "--traversal=rollouts"], "allowed for enumerated games"),
-    (["--game=kuhn_poker", "--leak=2"], "leak is 2.0"),
+    (["--game=kuhn_poker", "--negative_slope=2"], "negative_slope is 2.0"),
+    (["--game=kuhn_poker", "--learning_rate=nan"], "learning_rate is nan"),
     (["--game=kuhn_poker", "--resume"], "there is no run to resume"),
-    (["--game=kuhn_poker", "--opponents=simple"], "has the players"),
+    (["--game=kuhn_poker", "--opponents=simple"], "has the players (none)"),
     (["--game=kuhn_poker", "--engine=levels"], "has no compiled rules"),
     (
         ["--game=python_toepen", "--engine=levels", "--traversal=external", "--node_budget=300", "--iterations=1"],

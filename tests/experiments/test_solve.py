@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,8 +121,12 @@ def test_damaged_and_foreign_checkpoints_are_refused(tmp_path: Path) -> None:
     run(tmp_path, game="kuhn_poker", iterations=5)
     checkpoint = tmp_path / "checkpoint.npz"
     whole, policy_before = checkpoint.read_bytes(), (tmp_path / "policy.npz").read_bytes()
-    with pytest.raises(SystemExit, match="game is 'kuhn_poker' there and 'leduc_poker' here"):
+    with pytest.raises(SystemExit, match="game was 'kuhn_poker', is now 'leduc_poker'"):
         run(tmp_path, game="leduc_poker", iterations=9, resume=True)
+    run(tmp_path / "other", game="leduc_poker", iterations=1)
+    shutil.copy(tmp_path / "other" / "checkpoint.npz", checkpoint)
+    with pytest.raises(SystemExit, match=r"game is 'leduc_poker\(\)' there and 'kuhn_poker\(\)' here"):
+        run(tmp_path, game="kuhn_poker", iterations=5, resume=True)
     checkpoint.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(SystemExit, match="damaged or not a checkpoint"):
         run(tmp_path, game="kuhn_poker", iterations=5, resume=True)

@@ -91,7 +91,7 @@ def test_policies_are_snapshots(load) -> None:
 
 def test_nothing_done_yet_is_uniform(load) -> None:
     solver = CFRSolver(load("kuhn_poker"))
-    assert solver.iteration == 0
+    assert solver.iterations == 0
     assert solver.nash_conv() == pytest.approx(11 / 12)
 
 

@@ -179,7 +179,7 @@ def test_the_full_average_is_the_average_by_own_reach(load) -> None:
     solver = ExternalSamplingSolver(game, seed=3, average="full")
     sums: dict[str, np.ndarray] = defaultdict(lambda: 0.0)
     for _ in range(4):
-        solver.iteration()
+        solver.run(1)
         exact = Exact(game, solver.current_policy())
         for name, strategy in exact.strategy.items():
             sums[name] = sums[name] + exact.own_reach[name] * strategy
@@ -215,7 +215,7 @@ def test_seeds_and_checkpoints_reproduce(load, name: str, solver: type, settings
         interrupted.run(100)
     resumed.set_state(interrupted.get_state())
     resumed.run(399)
-    resumed.iteration()
+    resumed.run(1)
     assert same(whole.get_state(), resumed.get_state())
     assert resumed.iterations == 700
 

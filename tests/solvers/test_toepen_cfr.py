@@ -46,7 +46,7 @@ def test_same_game_and_same_algorithm(solved: tuple) -> None:
 
 def test_openings(solved: tuple) -> None:
     _, tree, solver, form, _ = solved
-    if solver.iteration == 0:
+    if solver.iterations == 0:
         solver.run(50)
     openings = solver.opening()
     assert len({opening.hand for opening in openings}) == len(openings) == len(tree.first_hands)

@@ -11,18 +11,19 @@ CONFIG = {"game": "kuhn_poker", "seed": 1}
 def test_metrics_are_kept_and_forgotten(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run", CONFIG)
     for step in (1, 2, 4):
-        run.log(step, {"exploitability": 1 / step})
+        run.log(step, {"exploitability": 1 / step, "nodes": 3 * step})
     with (tmp_path / "run" / "metrics.csv").open("a") as file:
         file.write("8")  # killed in the middle of a row
     run = RunDirectory(tmp_path / "run", CONFIG, resume=True)
     assert [row["step"] for row in run.metrics()] == [1, 2, 4]
-    run.forget_after(2)
-    run.log(4, {"exploitability": 0.5})
+    run.replace_metrics(run.metrics()[:2])
+    run.log(4, {"exploitability": 0.5, "nodes": 12345678901234567})
     assert run.metrics() == [
-        {"step": 1, "exploitability": 1},
-        {"step": 2, "exploitability": 0.5},
-        {"step": 4, "exploitability": 0.5},
+        {"step": 1, "exploitability": 1, "nodes": 3},
+        {"step": 2, "exploitability": 0.5, "nodes": 6},
+        {"step": 4, "exploitability": 0.5, "nodes": 12345678901234567},
     ]
+    assert "\n4,0.5,12345678901234567" in (tmp_path / "run" / "metrics.csv").read_text(), "counts stay counts"
 
 
 def test_tensorboard_can_read_the_events(tmp_path: Path) -> None:

@@ -17,11 +17,20 @@ from solvers.deep_cfr.trainer import TabulatedDeepCFR
 from solvers.learning.networks import Learner
 
 TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
-SMALL = {"hidden": (8, 8), "strategy_hidden": (8,), "steps": 2, "strategy_steps": 2}
-LARGE = {**SMALL, "traversals": 10, "batch": 16, "strategy_batch": 16, "memory_rows": 100, "strategy_memory_rows": 100}
+SMALL = {"hidden_sizes": (8, 8), "strategy_hidden_sizes": (8,), "training_steps": 2, "strategy_training_steps": 2}
+LARGE = {
+    **SMALL,
+    "traversals": 10,
+    "batch_size": 16,
+    "strategy_batch_size": 16,
+    "memory_rows": 100,
+    "strategy_memory_rows": 100,
+}
 
 
-@pytest.mark.parametrize("changes", [{}, {"batch": 4, "strategy_batch": 4}, {"warm_start": False, "normalise": True}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"batch_size": 4, "strategy_batch_size": 4}, {"warm_start": False, "layer_norm": True}]
+)
 def test_an_enumerated_game_on_another_device(changes: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing_known(learner: Learner, features: torch.Tensor) -> np.ndarray:
         return np.zeros(learner.forward(features).shape, np.float32)
@@ -34,7 +43,7 @@ def test_an_enumerated_game_on_another_device(changes: dict, monkeypatch: pytest
     assert all(learner.network.output.weight.device.type == "meta" for learner in trainer.learners)
 
 
-@pytest.mark.parametrize("changes", [{}, {"warm_start": False, "normalise": True, "skip": True}])
+@pytest.mark.parametrize("changes", [{}, {"warm_start": False, "layer_norm": True, "skip_connections": True}])
 def test_a_large_game_on_another_device(changes: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluate = LevelTraverser.outputs
 
@@ -46,7 +55,7 @@ def test_a_large_game_on_another_device(changes: dict, monkeypatch: pytest.Monke
     monkeypatch.setattr(LevelTraverser, "outputs", nothing_known)
     trainer = LargeDeepCFR(pyspiel.load_game(TOEPEN), large_settings(**LARGE, device="meta", **changes))
     with pytest.raises(RuntimeError, match="item"):  # the loss is read when all steps are done
-        trainer.iteration()
+        trainer.run(1)
     trainer.train_strategy_networks()
 
 

@@ -1,29 +1,36 @@
 """Training: it converges, averages are what they claim to be, and checkpoints go on bit by bit."""
 
+from pathlib import Path
+
 import numpy as np
 import pyspiel
 import pytest
+import torch
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import cardspiel  # noqa: F401 registers the games
+from cardtable.match import play_match
+from cardtable.parameters import UserError
+from cardtable.player import find_player, player_streams, random_player
 from solvers.best_response import nash_conv
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
-from solvers.deep_cfr.policies import NetworkBot, NetworkPolicy, play_games
+from solvers.deep_cfr.players import NetworkPolicy, networks_of, save_player
 from solvers.deep_cfr.settings import Settings
 from solvers.deep_cfr.trainer import TabulatedDeepCFR, networks_of_seats
+from solvers.learning.inference import FrozenNetwork
 
 TINY_TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
-KUHN = Settings(traversals=500, strategy_steps=300, strategy_hidden=(32, 32))
+KUHN = Settings(traversals=500, strategy_training_steps=300, strategy_hidden_sizes=(32, 32))
 FEW = large_settings(
     traversals=20,
-    hidden=(16, 16),
-    steps=5,
-    batch=64,
+    hidden_sizes=(16, 16),
+    training_steps=5,
+    batch_size=64,
     memory_rows=300,
     strategy_memory_rows=300,
-    strategy_steps=5,
-    strategy_hidden=(16,),
+    strategy_training_steps=5,
+    strategy_hidden_sizes=(16,),
     snapshots=6,
 )
 
@@ -54,7 +61,7 @@ def test_the_single_deep_cfr_average_is_the_mixture_of_its_iterations() -> None:
     root = game.new_initial_state()
     earned = []
     for _ in range(4):
-        trainer.iteration()
+        trainer.run(1)
         mine = trainer.current_policy()
         earned.append([expected_game_score.policy_value(root, [mine, opponent])[0]])
         earned[-1].append(expected_game_score.policy_value(root, [opponent, mine])[1])
@@ -72,13 +79,13 @@ def test_the_mixture_of_stored_networks_as_a_policy() -> None:
     trainer.run(4)
     opponent = openspiel_policy.UniformRandomPolicy(game)
     root = game.new_initial_state()
-    average = NetworkPolicy(trainer, "single")
-    current = NetworkPolicy(trainer, "current")
+    average = NetworkPolicy(game, networks_of(trainer, "single"))
     for player in range(2):
         earned = []
         last = trainer.learners[player].weights()
         for weights in trainer.snapshots[player].weights:
             trainer.learners[player].set_weights(weights)
+            current = NetworkPolicy(game, networks_of(trainer, "current"))
             earned.append(value(root, current, opponent, player))
         trainer.learners[player].set_weights(last)
         assert value(root, average, opponent, player) == pytest.approx(np.mean(earned), abs=1e-6)
@@ -95,11 +102,11 @@ def same(first: dict, second: dict) -> bool:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"memory_rows": 15, "strategy_memory_rows": 15}, {"batch": 4, "normalise": True}]
+    "changes", [{}, {"memory_rows": 15, "strategy_memory_rows": 15}, {"batch_size": 4, "layer_norm": True}]
 )
 def test_an_interrupted_run_ends_as_if_it_had_not_been(changes: dict) -> None:
     game = pyspiel.load_game("kuhn_poker")
-    settings = KUHN.replace(strategy_steps=3, **changes)
+    settings = KUHN.replace(strategy_training_steps=3, **changes)
     whole, first, second = (TabulatedDeepCFR(game, settings, seed=4) for _ in range(3))
     whole.run(6)
     first.run(4)
@@ -134,7 +141,7 @@ def test_threads_change_nothing() -> None:
 def test_checkpoints_of_something_else_are_refused() -> None:
     kuhn = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN)
     state = kuhn.get_state()
-    other_shape = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN.replace(hidden=(8,)))
+    other_shape = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN.replace(hidden_sizes=(8,)))
     other_game = TabulatedDeepCFR(pyspiel.load_game(TINY_TOEPEN), KUHN)
     for trainer in (other_shape, other_game):
         with pytest.raises(ValueError, match="the checkpoint is of"):
@@ -154,57 +161,113 @@ def test_networks_of_seats() -> None:
 @pytest.mark.slow
 def test_a_large_game_is_learned() -> None:
     game = pyspiel.load_game(TINY_TOEPEN)
-    settings = large_settings(traversal="external", traversals=100, networks="seat", steps=30, batch=256)
+    settings = large_settings(traversal="external", traversals=100, networks="seat", training_steps=30, batch_size=256)
     trainer = LargeDeepCFR(game, settings, seed=1)
     uniform = nash_conv(game, openspiel_policy.UniformRandomPolicy(game))
     trainer.run(40)
-    assert nash_conv(game, NetworkPolicy(trainer, "single")) < 0.25 * uniform
+    assert nash_conv(game, trainer.player().policy(game)) < 0.25 * uniform
 
 
 @pytest.mark.slow
 def test_partners_learn_against_fixed_opponents() -> None:
     """Coinche, one network for the team: only its seats traverse, and it comes to beat players who bid at random."""
-    pytest.importorskip("coinche_spiel")
-    from coinche_spiel.players import PLAYERS
-
     game = pyspiel.load_game("python_coinche(suits=2,ranks=9JTA,hand_size=2,min_bid=50,max_bid=50,capot_value=0)")
-    opponents = [None, PLAYERS["random"], None, PLAYERS["random"]]
-    settings = FEW.replace(networks="team", traversal="external", traversals=50, steps=40, memory_rows=20_000)
+    random = random_player(game)
+    opponents = [None, random.compiled, None, random.compiled]
+    settings = FEW.replace(networks="team", traversal="external", traversals=50, training_steps=40, memory_rows=20_000)
     trainer = LargeDeepCFR(game, settings, seed=1, opponents=opponents)
     assert trainer.learning_seats == [0, 2]
     assert trainer.used_networks == [0]
     trainer.run(12)
-    games = play_games(trainer, 3000, seed=1)
-    mean, error = games.returns[:, 0].mean(), games.returns[:, 0].std() / np.sqrt(3000)
-    assert mean > 5 * error
+    score = play_match(game, trainer.player(), random, 1500, seed=1).score
+    assert score.mean > 5 * score.standard_error
     assert not trainer._strategies[1].seen
     with pytest.raises(ValueError, match="at least one None"):
-        LargeDeepCFR(game, settings, opponents=[PLAYERS["random"]] * 4)
+        LargeDeepCFR(game, settings, opponents=[random.compiled] * 4)
 
 
-def test_a_bot_plays() -> None:
+def test_the_networks_of_a_player_are_those_of_the_trainer() -> None:
+    """numpy's products of the frozen networks against torch's, with skip connections and normalisation."""
+    game = pyspiel.load_game(TINY_TOEPEN)
+    shape = {"hidden_sizes": (16, 16), "strategy_hidden_sizes": (16, 16), "skip_connections": True, "layer_norm": True}
+    trainer = LargeDeepCFR(game, FEW.replace(**shape), seed=2)
+    trainer.run(2)
+    trainer.train_strategy_networks()
+    features = np.random.default_rng(1).normal(size=(30, game.rules.information_size)).astype(np.float32)
+    for average, learners in (("current", trainer.learners), ("strategy", trainer.strategy_learners)):
+        networks = networks_of(trainer, average)
+        frozen = FrozenNetwork(networks.shape, networks.snapshots[0][0])
+        assert np.abs(frozen(features)).max() > 0.01
+        np.testing.assert_allclose(frozen(features), learners[0].evaluate(torch.from_numpy(features)), atol=1e-5)
+
+
+def test_a_snapshot_is_kept_for_a_game() -> None:
+    """Single Deep CFR: over many games of one player, its first actions are those of the mixture of all snapshots."""
+    game = pyspiel.load_game(TINY_TOEPEN)
+    trainer = LargeDeepCFR(game, FEW.replace(learning_rate=0.05), seed=3)
+    trainer.run(4)
+    state = game.new_initial_state()
+    while state.is_chance_node() or len(state.legal_actions()) == 1:
+        state.apply_action(state.legal_actions()[0])
+    seat = state.current_player()
+    player, deals = trainer.player(), 20_000
+    states = np.repeat(state.array[None, :], deals, axis=0)
+    chosen = player.choose_rows(states, np.arange(deals), player_streams(1, seat, range(deals)))
+    policy = player.policy(game).action_probabilities(state)
+    for action, probability in policy.items():
+        assert (chosen == action).mean() == pytest.approx(probability, abs=4 * 0.5 / deals**0.5)
+
+
+def test_players_are_saved_and_found(tmp_path: Path) -> None:
     game = pyspiel.load_game(TINY_TOEPEN)
     trainer = LargeDeepCFR(game, FEW, seed=1)
     with pytest.raises(ValueError, match="no network has been trained"):
-        NetworkBot(trainer, 0)
+        trainer.player()
+    trainer.run(2)
+    trainer.train_strategy_networks()
+    save_player(trainer, tmp_path, {"command": "a test"})
+    random = random_player(game)
+    for average in ("single", "strategy"):
+        found = find_player(f"{tmp_path}(average={average})", game)
+        one, two = (play_match(game, player, random, 40).games[0] for player in (found, trainer.player(average)))
+        assert (one.states == two.states).all()
+    tied = pyspiel.load_game(f"python_card_isomorphism(game={game})")
+    assert play_match(tied, find_player(str(tmp_path), tied), random_player(tied), 5).score.n == 5
+
+
+def test_saved_networks_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    game = pyspiel.load_game(TINY_TOEPEN)
+    trainer = LargeDeepCFR(game, FEW, seed=1)
     trainer.run(1)
-    bots = [NetworkBot(trainer, seat, average) for seat, average in enumerate(("single", "strategy"))]
-    state = game.new_initial_state()
-    random = np.random.default_rng(0)
-    while not state.is_terminal():
-        if state.is_chance_node():
-            outcomes, probabilities = zip(*state.chance_outcomes(), strict=True)
-            state.apply_action(int(random.choice(outcomes, p=probabilities)))
-        else:
-            state.apply_action(bots[state.current_player()].step(state))
-    assert sum(state.returns()) == 0
+    save_player(trainer, tmp_path, {})
+    for text, where, complaint in (
+        (str(tmp_path), "python_toepen", "is a player of python_toepen.*, not of python_toepen"),
+        (f"{tmp_path}(average=mean)", TINY_TOEPEN, "average is 'mean'; allowed: single, strategy"),
+    ):
+        with pytest.raises(UserError, match=complaint):
+            find_player(text, pyspiel.load_game(where))
+    with np.load(tmp_path / "networks.npz") as archive:
+        arrays = dict(archive)
+    for name, value, complaint in (
+        ("single.0.snapshots", arrays["single.0.snapshots"][:, :-1], "has not .* finite weights"),
+        ("single.0.snapshots", arrays["single.0.snapshots"] * np.nan, "has not .* finite weights"),
+        ("single.0.places", arrays["single.0.places"] + 10**6, "names some that are not there"),
+        ("network_of_seat", arrays["network_of_seat"] + 3, "a seat has no network"),
+        ("network_of_seat", np.array([object()]), "damaged"),
+    ):
+        np.savez(tmp_path / "networks.npz", **{**arrays, name: value})
+        with pytest.raises(UserError, match=complaint):
+            find_player(str(tmp_path), game)
+    (tmp_path / "networks.npz").write_bytes(b"PK nonsense")
+    with pytest.raises(UserError, match="damaged"):
+        find_player(str(tmp_path), game)
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"memory_rows": None}, "memory_rows is None"),
-        ({"batch": 0}, "batch is 0"),
+        ({"batch_size": 0}, "batch_size is 0"),
         ({"loss": "one_sided"}, "loss is 'one_sided'"),
         ({"device": "abacus"}, "device is 'abacus'"),
     ],

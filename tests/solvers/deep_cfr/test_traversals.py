@@ -10,7 +10,7 @@ from cardtable.randomness import generator
 from solvers.arrays.tree import representative_states
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.levels import LevelTraverser, NodeBudgetError
-from solvers.deep_cfr.policies import NetworkPolicy
+from solvers.deep_cfr.players import NetworkPolicy, networks_of
 from solvers.deep_cfr.reservoir import unpack
 from solvers.deep_cfr.sampling import regret_matching, traversal_number
 from solvers.deep_cfr.tabulated import TabulatedGame
@@ -90,7 +90,7 @@ def test_regrets_on_a_table(game_name: str, traversal: str, tries: int, unbiased
 
 def wide_awake(game: pyspiel.Game, seed: int = 1, **changes: object) -> LargeDeepCFR:
     """A trainer whose networks say something before any training."""
-    trainer = LargeDeepCFR(game, large_settings(hidden=(16, 16), **changes), seed)
+    trainer = LargeDeepCFR(game, large_settings(hidden_sizes=(16, 16), **changes), seed)
     random = np.random.default_rng(seed)
     for learner in trainer.learners:
         learner.set_weights(learner.weights() + 0.3 * random.standard_normal(len(learner.weights())))
@@ -110,7 +110,7 @@ def wide_awake(game: pyspiel.Game, seed: int = 1, **changes: object) -> LargeDee
 def test_regrets_level_by_level(traversal: str, tries: int, unbiased: bool) -> None:
     game = pyspiel.load_game(SMALL)
     trainer = wide_awake(game, traversal=traversal, tries=tries, networks="seat", width=16)
-    policy = NetworkPolicy(trainer, "current")
+    policy = NetworkPolicy(game, networks_of(trainer, "current"))
     player = 1
     own_uniform = traversal != "algorithm3_biased"
     exact_by_text = oracle.exact_regrets(game, player, policy.action_probabilities, own_uniform)

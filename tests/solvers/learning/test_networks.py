@@ -18,8 +18,10 @@ from solvers.learning.networks import (
 ROWS, INPUTS, OUTPUTS = 20, 7, 3
 
 
-def learner(device: str = "cpu", hidden: tuple[int, ...] = (8, 8, 6), **options: Any) -> Learner:
-    made = Learner(INPUTS, hidden, OUTPUTS, 1e-2, torch.Generator().manual_seed(1), torch.device(device), **options)
+def learner(device: str = "cpu", hidden_sizes: tuple[int, ...] = (8, 8, 6), **options: Any) -> Learner:
+    made = Learner(
+        INPUTS, hidden_sizes, OUTPUTS, 1e-2, torch.Generator().manual_seed(1), torch.device(device), **options
+    )
     if device == "cpu":  # outputs start at zero; tests want all layers to matter
         made.set_weights(made.weights() + 0.1 * np.random.default_rng(0).standard_normal(len(made.weights())))
     return made
@@ -64,12 +66,12 @@ def losses(name: str, targets: torch.Tensor, legal: torch.Tensor):
     "options",
     [
         {},
-        {"skip": True},
-        {"normalise": True},
-        {"skip": True, "normalise": True},
-        {"leak": 0.05},
-        {"skip": True, "leak": 0.3},
-        {"normalise": True, "leak": 0.3},
+        {"skip_connections": True},
+        {"layer_norm": True},
+        {"skip_connections": True, "layer_norm": True},
+        {"negative_slope": 0.05},
+        {"skip_connections": True, "negative_slope": 0.3},
+        {"layer_norm": True, "negative_slope": 0.3},
     ],
 )
 def test_training_is_what_torch_would_do(name: str, options: dict) -> None:
@@ -86,10 +88,10 @@ def test_training_is_what_torch_would_do(name: str, options: dict) -> None:
         torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("leak", [0.0, 0.05])
-def test_dead_units_learn_again_if_the_activation_leaks(leak: float) -> None:
+@pytest.mark.parametrize("negative_slope", [0.0, 0.05])
+def test_dead_units_learn_again_if_the_activation_leaks(negative_slope: float) -> None:
     features, targets, _ = data()
-    one = learner(hidden=(8,), leak=leak)
+    one = learner(hidden_sizes=(8,), negative_slope=negative_slope)
     with torch.no_grad():
         one.network.linear[0].bias.fill_(-100.0)  # no feature is so large: every unit is off
     before = one.weights()
@@ -97,10 +99,10 @@ def test_dead_units_learn_again_if_the_activation_leaks(leak: float) -> None:
     for _ in range(20):
         one.fit(features, gradient)
     first_layer = INPUTS * 8
-    assert np.array_equal(one.weights()[:first_layer], before[:first_layer]) == (leak == 0.0)
+    assert np.array_equal(one.weights()[:first_layer], before[:first_layer]) == (negative_slope == 0.0)
 
 
-@pytest.mark.parametrize("options", [{}, {"normalise": True}])
+@pytest.mark.parametrize("options", [{}, {"layer_norm": True}])
 def test_nothing_is_left_behind_on_the_cpu(options: dict) -> None:
     """The meta device has no numbers but refuses to mix with tensors of another device."""
     there = learner("meta", **options)
@@ -153,13 +155,13 @@ def test_training_goes_on_from_a_checkpoint_bit_by_bit() -> None:
     gradient = regression_gradient(targets, legal.float(), False)
     first = learner()
     first.fit(features, gradient)
-    second = learner(hidden=(8, 8, 6))
+    second = learner(hidden_sizes=(8, 8, 6))
     second.set_state("x", first.state("x"))
     for one in (first, second):
         one.fit(features, gradient)
     assert (first.weights() == second.weights()).all()
     with pytest.raises(ValueError, match="has 211 weights"):
-        learner(hidden=(4,)).set_state("x", first.state("x"))
+        learner(hidden_sizes=(4,)).set_state("x", first.state("x"))
 
 
 def test_illegal_actions_have_no_probability() -> None:
@@ -194,12 +196,14 @@ def test_devices_that_are_not_there(name: str, message: str) -> None:
         {"loss": "mse"},
         {"tries": 0},
         {"epsilon": 0.0},
-        {"leak": -0.1},
-        {"leak": 1.0},
-        {"batch": -1},
+        {"negative_slope": -0.1},
+        {"negative_slope": 1.0},
+        {"batch_size": -1},
         {"memory_rows": 0},
         {"learning_rate": 0.0},
-        {"hidden": ()},
+        {"learning_rate": float("nan")},
+        {"strategy_learning_rate": float("inf")},
+        {"hidden_sizes": ()},
     ],
 )
 def test_settings_are_checked(wrong: dict) -> None:

@@ -1,0 +1,59 @@
+"""Flags that are not written down twice: those that every run has, and those made from a dataclass of settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from absl import flags
+
+from cardtable.parameters import UserError
+from solvers.learning.settings import kind_of
+
+FLAGS = flags.FLAGS
+DEFINE: dict[type, Any] = {
+    bool: flags.DEFINE_bool,
+    int: flags.DEFINE_integer,
+    float: flags.DEFINE_float,
+    str: flags.DEFINE_string,
+}
+flags.disclaim_key_flags()  # --help of a command lists them as its own
+
+
+def define_settings(settings: type) -> None:
+    """A flag for each field of a dataclass; those that are not given keep the default of the engine."""
+    hints = get_type_hints(settings)
+    for field in dataclasses.fields(settings):
+        kind, name, text = kind_of(hints[field.name]), field.name, field.metadata["help"]
+        if get_origin(kind) is Literal:
+            flags.DEFINE_enum(name, None, list(get_args(kind)), text)
+        elif get_origin(kind) is tuple:
+            flags.DEFINE_list(name, None, text)
+        else:
+            DEFINE[kind](name, None, text)
+
+
+def given_settings(settings: type) -> dict[str, Any]:
+    """The fields that were given on the command line."""
+    found = {field.name: FLAGS[field.name].value for field in dataclasses.fields(settings)}
+    return {name: _whole_numbers(name, value) for name, value in found.items() if value is not None}
+
+
+def _whole_numbers(name: str, value: Any) -> Any:
+    """A list of texts as numbers; anything else as it is."""
+    if not isinstance(value, list):
+        return value
+    try:
+        return tuple(int(part) for part in value)
+    except ValueError:
+        raise UserError(f"--{name}={','.join(value)}: allowed are whole numbers with commas") from None
+
+
+def define_run(default_out: str, iterations: str = "stop after so many iterations") -> None:
+    """What the run loop (`experiments.running.loop`) can be told."""
+    flags.DEFINE_integer("iterations", None, iterations, 1)
+    flags.DEFINE_float("seconds", None, "stop after so many seconds of training, evaluation not counted", 0.0)
+    flags.DEFINE_integer("seed", 1, "of everything that is drawn at random")
+    flags.DEFINE_string("out", None, f"run directory; default {default_out}")
+    flags.DEFINE_bool("resume", False, "go on with the run in --out")
+    flags.DEFINE_float("checkpoint_seconds", 30.0, "seconds between checkpoints", 0.0)
