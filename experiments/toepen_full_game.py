@@ -29,7 +29,7 @@ from solvers.arrays.memory import readable_bytes
 from solvers.bounds import local_best_response
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sampling.hash_table import InformationTable
-from toepen_spiel.rules import BET, CHECK, RANKS, SUITS
+from toepen_spiel.state import BET, CHECK, RANKS, SUITS
 
 FLAGS = flags.FLAGS
 

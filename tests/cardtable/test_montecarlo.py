@@ -11,6 +11,7 @@ from cardtable.compiled import compiled
 from cardtable.montecarlo import Contender, MonteCarlo, duplicate_match
 from cardtable.randomness import generator
 from gongzhu_spiel import rules
+from gongzhu_spiel import state as slots
 
 
 @compiled
@@ -61,7 +62,7 @@ def test_estimates_approach_the_exact_means():
         for _ in range(5):
             actions = np.empty(12, np.int64)
             rules.apply_action(state, int(actions[: rules.legal_actions(state, actions)][-1]))
-        exact = exact_values(game, state, int(state[rules.TURN]))
+        exact = exact_values(game, state, int(state[slots.TURN]))
         search = MonteCarlo(game.rules, 20_000, seed=1)
         found = search.evaluate(state)
         assert set(found) == set(exact)
