@@ -229,5 +229,5 @@ def test_profiles_are_of_transforms() -> None:
     tables = [
         Profile(game, InformationTable(game.rules.key_words, game.num_distinct_actions())) for game in (orbits, others)
     ]
-    with pytest.raises(ValueError, match="allowed for"):
+    with pytest.raises(ValueError, match="allowed: games inside"):
         play_match(*tables, games=100, seed=1)
