@@ -179,6 +179,9 @@ class Rules:
 
     kernel: Kernel
     root: np.ndarray  # the state before the deal, with the variant's parameters; copy it, do not change it
+    # Of the game's rules, raised when positions, action ids or information keys change: policies, checkpoints and saved
+    # players carry it. A transform hands on that of the game inside.
+    version: int
     num_players: int
     num_distinct_actions: int
     max_chance_outcomes: int

@@ -24,7 +24,7 @@ from cardtable.redeal import count_deals, draw, redeal
 from cardtable.tricks import NUM_SEATS
 from cego_spiel.cards import HIGH, LOW, NUM_CARDS, PLAIN, TRUMP_1, TRUMPS, card_at
 from cego_spiel.restrictions import HAND_SIZE, START, is_valid
-from cego_spiel.rules import (
+from cego_spiel.state import (
     BLIND,
     BLIND_SIZE,
     HAND,

@@ -10,8 +10,8 @@ from cardtable.randomness import below, generators
 from cardtable.rules import GENERATOR, WORDS
 from cardtable.tricks import NUM_SEATS
 from cego_spiel.cards import NUM_CARDS
-from cego_spiel.game import cego_rules
-from cego_spiel.rules import BEST_CARD, CARDS_PLAYED, apply_action, current_player, deal, legal_actions
+from cego_spiel.rules import apply_action, cego_rules, current_player, deal, legal_actions
+from cego_spiel.state import BEST_CARD, CARDS_PLAYED
 
 LOW_SHARE = 0.2  # low cards: the largest set that wins less than this share of all tricks
 

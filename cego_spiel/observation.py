@@ -1,4 +1,4 @@
-"""Tensors of Cego.
+"""What a Cego player knows, as integers and as numbers: the information key and both tensors.
 
 The observation is the 336 numbers of Oeschger's program (Table II of the paper):
 
@@ -23,7 +23,7 @@ from cardtable.rules import Piece
 from cardtable.tricks import NUM_SEATS, write_cards
 from cego_spiel.cards import ALL_CARDS, NUM_CARDS, NUM_SUITS, SUIT_SIZE, TOTAL_HALF_POINTS
 from cego_spiel.restrictions import HAND_SIZE
-from cego_spiel.rules import (
+from cego_spiel.state import (
     BEST_CARD,
     BEST_SEAT,
     CARDS_PLAYED,
@@ -64,6 +64,16 @@ def information_pieces(subgame: int) -> tuple[Piece, ...]:
         Piece("tricks_won", (NUM_SEATS,), "public"),  # share of all tricks
         Piece("points", (NUM_SEATS,), "public"),  # of the tricks won, as a share of all points
     )
+
+
+@compiled
+def information_key(state, player, out):
+    """Own hand and all cards played; in Standard-Cego the single player also knows what she was dealt and laid away."""
+    words = tricks.write_key(state, TRICKS, player, out)
+    if state[SUBGAME] == STANDARD:
+        knows = player == SINGLE_PLAYER and deck.is_dealt(state)
+        out[words] = state[deck.DEALT + SINGLE_PLAYER] if knows else 0
+        out[words + 1] = state[LEGAGE] if knows else 0
 
 
 @compiled

@@ -1,61 +1,149 @@
 """The rules of Cego's six sub-games, compiled; `RULES.md` tells them in words.
 
-The deck is in `cards.py`, the hands the single player may be dealt in `restrictions.py`, what a player can infer about
-unseen cards in `beliefs.py`, tensors in `observation.py`; the rules of play are here.
+The deck is in `cards`, where a state keeps what in `state`, the hands the single player may be dealt in
+`restrictions`, what a player can infer about unseen cards in `beliefs`, what she knows as key and tensors in
+`observation`; the rules of play, and the record that holds all of it together, are here.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from cardtable import bits, deck, tricks
 from cardtable.compiled import compiled
+from cardtable.parameters import refusal, require_flag, require_one_of
 from cardtable.redeal import draw
-from cardtable.rules import CHANCE, TERMINAL
-from cardtable.tricks import NUM_SEATS
+from cardtable.rules import CHANCE, TERMINAL, Kernel, Rules
+from cardtable.tricks import NUM_SEATS, history_words
+from cego_spiel.beliefs import resample
 from cego_spiel.cards import (
     HALF_POINTS,
     NUM_CARDS,
+    NUM_PLAIN,
+    SUIT_SIZE,
     TOTAL_HALF_POINTS,
     TRUMP_1,
     TRUMPS,
-    best_card,
     half_points,
     suit_of,
-    worst_card,
 )
-from cego_spiel.restrictions import HAND_SIZE, draw_hand, take_card, ways_to_complete
+from cego_spiel.observation import (
+    OBSERVATION_PIECES,
+    information_key,
+    information_pieces,
+    information_tensor,
+    observation_tensor,
+)
+from cego_spiel.restrictions import HAND_SIZE, START, draw_hand, take_card, ways_to_complete
+from cego_spiel.state import (
+    BEST_CARD,
+    BEST_SEAT,
+    BETTEL,
+    BLIND,
+    BLIND_SIZE,
+    CARDS_PLAYED,
+    HAND,
+    LEADER,
+    LED_SUIT,
+    LEGAGE,
+    NUM_MOVES,
+    OVER,
+    PICCOLO,
+    POINT_REWARD,
+    POINTS,
+    PROGRESS,
+    RAEUBER,
+    RESTRICTION,
+    SINGLE_PLAYER,
+    SINGLE_WINS,
+    SOLO,
+    SPLIT_TIES,
+    STANDARD,
+    STATE_SIZE,
+    SUBGAME,
+    SUBGAMES,
+    TABLE_HALF_POINTS,
+    TRICKS,
+    TRICKS_WON,
+    TURN,
+    ULTIMO,
+    ZERO_SUM,
+    exchange,
+)
 
-SINGLE_PLAYER = 0
-BLIND = NUM_SEATS  # the pile behind the hands
-BLIND_SIZE = NUM_CARDS - NUM_SEATS * HAND_SIZE
-NUM_MOVES = NUM_SEATS * HAND_SIZE
-KEPT_CARDS = 2  # of the dealt hand, in Standard-Cego
+NAME = "python_cego"
+VERSION = 1  # of the rules: raised when positions, action ids or information keys change
+DEFAULTS: dict[str, Any] = {
+    "subgame": "standard",
+    "restrict": True,
+    "reward": "auto",
+    "zero_sum": False,
+    "ties": "first",
+}
 
-SUBGAMES = ("standard", "solo", "ultimo", "bettel", "piccolo", "raeuber")
-STANDARD, SOLO, ULTIMO, BETTEL, PICCOLO, RAEUBER = range(len(SUBGAMES))
 
-# Slots of the state behind the dealing block: first the variant, then the position.
-SUBGAME = deck.BLOCK_SIZE
-POINT_REWARD = SUBGAME + 1  # 1: points are paid; 0: winning is
-ZERO_SUM = SUBGAME + 2
-SPLIT_TIES = SUBGAME + 3  # Räuber: 1 shares a tied loss; 0 gives it to the lowest seat
-RESTRICTION = SUBGAME + 4  # start state of the automaton that says which hands the single player may be dealt
-PROGRESS = SUBGAME + 5  # and where it is in the middle of the deal
-OVER = SUBGAME + 6
-SINGLE_WINS = SUBGAME + 7  # once the game is over; not in Räuber
-LEADER = SUBGAME + 8  # of the present trick
-TABLE_HALF_POINTS = SUBGAME + 9  # what lies on the table, in half points
-POINTS = SUBGAME + 10  # POINTS + s: half points of the tricks seat s has won
-TRICKS_WON = SUBGAME + 14  # TRICKS_WON + s
-LEGAGE = SUBGAME + 18  # the cards the single player has laid away; Standard-Cego only
-TRICKS = SUBGAME + 19  # the trick block
-TURN = TRICKS + tricks.TURN
-LED_SUIT = TRICKS + tricks.LED_SUIT
-BEST_CARD = TRICKS + tricks.BEST_CARD
-BEST_SEAT = TRICKS + tricks.BEST_SEAT
-CARDS_PLAYED = TRICKS + tricks.CARDS_PLAYED
-HAND = TRICKS + tricks.HAND
-VOID = TRICKS + tricks.VOID
-STATE_SIZE = TRICKS + tricks.HISTORY + tricks.history_words(NUM_MOVES)
+def cego_rules(
+    subgame: str = DEFAULTS["subgame"],
+    restrict: bool = DEFAULTS["restrict"],
+    reward: str = DEFAULTS["reward"],
+    zero_sum: bool = DEFAULTS["zero_sum"],
+    ties: str = DEFAULTS["ties"],
+) -> Rules:
+    """The rules record of one variant; raises UserError if there is no such game."""
+    index = require_one_of("subgame", subgame, SUBGAMES, NAME)
+    counts_points = index in (STANDARD, SOLO)
+    require_flag("restrict", restrict, NAME)
+    require_one_of("reward", reward, ("auto", "win", "points"), NAME)
+    if reward == "points" and not counts_points:
+        raise refusal(f"reward is {reward!r} with subgame {subgame!r}", "auto, win", NAME)
+    require_flag("zero_sum", zero_sum, NAME)
+    require_one_of("ties", ties, ("first", "split"), NAME)
+    if ties != "first" and index != RAEUBER:
+        raise refusal(f"ties is {ties!r} with subgame {subgame!r}", "first", NAME)
+
+    root = deck.new_state(STATE_SIZE, [HAND_SIZE] * NUM_SEATS + [BLIND_SIZE])
+    root[SUBGAME] = index
+    root[POINT_REWARD] = counts_points and reward != "win"
+    root[ZERO_SUM] = zero_sum
+    root[SPLIT_TIES] = ties == "split"
+    root[[RESTRICTION, PROGRESS]] = START[_restriction(subgame, restrict)]
+
+    if index == RAEUBER:
+        lowest, highest = (-0.75, 0.25) if zero_sum else (0.0, 1.0)
+    elif root[POINT_REWARD]:
+        lowest, highest = (
+            (-3 * TOTAL_HALF_POINTS / 4, 3 * TOTAL_HALF_POINTS / 4) if zero_sum else (0.0, TOTAL_HALF_POINTS / 2)
+        )
+    else:
+        lowest, highest = (-3.0, 3.0) if zero_sum else (0.0, 1.0)
+    constant_sum = 3.0 if index == RAEUBER else None
+    # Standard-Cego's exchange settles ties between suits by their order.
+    suits = () if index == STANDARD else range(0, NUM_PLAIN, SUIT_SIZE)
+    return Rules(
+        kernel=KERNEL,
+        root=root,
+        version=VERSION,
+        num_players=NUM_SEATS,
+        num_distinct_actions=NUM_CARDS,
+        max_chance_outcomes=NUM_SEATS + 1,
+        max_game_length=NUM_MOVES,
+        max_chance_nodes=NUM_CARDS - 1,
+        min_utility=lowest,
+        max_utility=highest,
+        utility_sum=0.0 if zero_sum else constant_sum,
+        key_words=1 + history_words(NUM_MOVES) + (2 if index == STANDARD else 0),
+        information_pieces=information_pieces(index),
+        observation_pieces=OBSERVATION_PIECES,
+        teams=() if index == RAEUBER else ((0,), (1, 2, 3)),
+        interchangeable_suits=tuple(tuple(range(suit, suit + SUIT_SIZE)) for suit in suits),
+    )
+
+
+def _restriction(subgame: str, restrict: bool) -> str:
+    """Ultimo is about trump 1, so the single player has it even where hands are not restricted."""
+    if restrict:
+        return "none" if subgame == "raeuber" else subgame
+    return "trump 1" if subgame == "ultimo" else "none"
 
 
 @compiled
@@ -146,20 +234,6 @@ def _start_play(state):
         state[HAND + seat] = state[deck.DEALT + seat]
     if state[SUBGAME] == STANDARD:
         exchange(state)
-
-
-@compiled
-def exchange(state):
-    """Standard-Cego: the two best dealt cards and all of the blind but its worst card make the single player's hand.
-
-    The rest is the Legage.
-    """
-    dealt, blind = state[deck.DEALT + SINGLE_PLAYER], state[deck.DEALT + BLIND]
-    kept = 1 << best_card(dealt)
-    kept |= 1 << best_card(dealt ^ kept)
-    hand = kept | blind ^ (1 << worst_card(blind))
-    state[HAND + SINGLE_PLAYER] = hand
-    state[LEGAGE] = (dealt | blind) ^ hand
 
 
 # The play
@@ -275,11 +349,15 @@ def _pay_raeuber(state, out):
                 loss_is_given = True
 
 
-@compiled
-def information_key(state, player, out):
-    """Own hand and all cards played; in Standard-Cego the single player also knows what she was dealt and laid away."""
-    words = tricks.write_key(state, TRICKS, player, out)
-    if state[SUBGAME] == STANDARD:
-        knows = player == SINGLE_PLAYER and deck.is_dealt(state)
-        out[words] = state[deck.DEALT + SINGLE_PLAYER] if knows else 0
-        out[words + 1] = state[LEGAGE] if knows else 0
+KERNEL = Kernel(
+    current_player=current_player,
+    legal_actions=legal_actions,
+    apply_action=apply_action,
+    chance_outcomes=chance_outcomes,
+    deal=deal,
+    resample=resample,
+    returns=returns,
+    information_key=information_key,
+    information_tensor=information_tensor,
+    observation_tensor=observation_tensor,
+)

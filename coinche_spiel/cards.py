@@ -6,6 +6,8 @@ opposite each other, so the team of a seat is `seat % 2`.
 
 from __future__ import annotations
 
+from cardtable.parameters import refusal
+
 NUM_SUITS = 4
 NUM_RANKS = 8
 NUM_CARDS = NUM_SUITS * NUM_RANKS
@@ -52,7 +54,7 @@ def card_name(card: int) -> str:
 
 
 def parse_card(text: str) -> int:
-    """A card written as `10♥`, `T♥`, `10H` or `th`; raises ValueError for anything else."""
+    """A card written as `10♥`, `T♥`, `10H` or `th`; raises UserError for anything else."""
     cleaned = text.strip().upper().replace("10", "T")
     if len(cleaned) == 2:
         suit = SUIT_LETTERS.find(cleaned[1])
@@ -61,16 +63,16 @@ def parse_card(text: str) -> int:
         rank = RANK_LETTERS.find(cleaned[0])
         if suit >= 0 and rank >= 0:
             return card_of(suit, rank)
-    raise ValueError(f"{text!r} is not a card; write a rank of 7 8 9 J Q K 10 A and a suit of S H C D, such as 10H")
+    raise refusal(f"{text!r} is not a card", "a rank of 7 8 9 J Q K 10 A and a suit of S H C D, such as 10H")
 
 
 def parse_cards(text: str) -> int:
-    """The set of the cards in a text such as `JS 9S AS 10H`; raises ValueError if a card is named twice."""
+    """The set of the cards in a text such as `JS 9S AS 10H`; raises UserError if a card is named twice."""
     cards = 0
     for word in text.replace(",", " ").split():
         card = 1 << parse_card(word)
         if cards & card:
-            raise ValueError(f"{card_name(card.bit_length() - 1)} is named twice in {text!r}")
+            raise refusal(f"{card_name(card.bit_length() - 1)} is named twice in {text!r}", "each card once")
         cards |= card
     return cards
 

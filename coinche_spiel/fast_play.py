@@ -23,10 +23,20 @@ import numpy as np
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from cardtable.parameters import bad_value, refusal, require_whole, require_whole_numbers
 from cardtable.randomness import generators, next_word
 from coinche_spiel import state as slots
 from coinche_spiel.bitboards import TRUMP_BYTE, TRUMPS, board_points, from_board
-from coinche_spiel.cards import ALL_CARDS, DER_POINTS, NUM_CARDS, NUM_RANKS, ONE_SUIT, TOTAL_POINTS, TRUMP_STRENGTH
+from coinche_spiel.cards import (
+    ALL_CARDS,
+    DER_POINTS,
+    NUM_CARDS,
+    NUM_RANKS,
+    NUM_SUITS,
+    ONE_SUIT,
+    TOTAL_POINTS,
+    TRUMP_STRENGTH,
+)
 from coinche_spiel.play import playable
 from coinche_spiel.rules import DEFAULTS, coinche_rules
 from coinche_spiel.scoring import returns
@@ -457,16 +467,18 @@ def random_plays(
     """
     hands = np.asarray(hands, np.int64)
     if hands.ndim == 1 and plays is None:
-        raise ValueError("plays must be given with a single deal: how often to play it")
+        raise bad_value("plays", plays, "how often to play a single deal, 1 or more")
     if hands.ndim == 2 and plays is not None:
-        raise ValueError(f"plays is for a single deal; each of these {len(hands)} deals is played once")
+        raise bad_value("plays", plays, f"None, as each of these {len(hands)} deals is played once")
     if hands.shape[-1:] != (SEATS,) or hands.ndim > 2:
-        raise ValueError(f"hands must have the shape (4,) or (deals, 4), not {hands.shape}")
+        raise refusal(f"hands has the shape {hands.shape}", "(4,), (deals, 4)")
     tricks = check_hands(hands.reshape(-1, SEATS))
-    count = len(hands) if hands.ndim == 2 else _check_count("plays", plays)
+    if hands.ndim == 1:
+        require_whole("plays", plays, 1)
+    count = len(hands) if plays is None else int(plays)
     hands = np.ascontiguousarray(np.broadcast_to(hands, (count, SEATS)))
-    trumps = _numbers("trump", trump, count)
-    leaders = _numbers("leader", leader, count)
+    trumps = require_whole_numbers("trump", trump, 0, NUM_SUITS - 1, count)
+    leaders = require_whole_numbers("leader", leader, 0, SEATS - 1, count)
     points = np.empty(count, np.int64)
     tricks_won = np.empty(count, np.int64)
     cards = np.empty((count if record else 0, SEATS * tricks), np.int64)
@@ -494,9 +506,10 @@ def random_deals(
     """
     for name in parameters:
         if name in _FIXED_PARAMETERS and parameters[name] != DEFAULTS[name]:
-            raise ValueError(f"{name} must be {DEFAULTS[name]!r} in fast random deals, not {parameters[name]!r}")
+            raise bad_value(name, parameters[name], f"{DEFAULTS[name]!r}, as fast random deals know no other")
     root = coinche_rules(**parameters).root
-    count = _check_count("deals", deals)
+    require_whole("deals", deals, 1)
+    count = int(deals)
     hands = np.empty((count, SEATS), np.int64)
     contracts = np.empty((count, 4), np.int16)
     points = np.empty((count, 2), np.int16)
@@ -531,36 +544,23 @@ _FIXED_PARAMETERS = (
 
 
 def check_hands(hands: np.ndarray) -> int:
-    """The common size of all hands; raises ValueError if sizes differ or a card is held twice."""
+    """The common size of all hands; raises UserError if sizes differ or a card is held twice."""
     together = np.bitwise_or.reduce(hands, axis=1)
     if len(hands) == 0 or ((hands < 0) | (hands > ALL_CARDS)).any():
-        raise ValueError(f"hands must be sets of the {NUM_CARDS} cards, for one deal or more")
+        raise refusal("hands has other numbers than card sets", f"sets of the {NUM_CARDS} cards, for one deal or more")
     sizes = np.bitwise_count(hands)
     size = int(sizes[0, 0])
     if (sizes != size).any() or not 1 <= size <= NUM_RANKS:
-        raise ValueError(f"all hands must have the same number of cards, from 1 to {NUM_RANKS}")
+        raise refusal(
+            f"hands have {sizes.tolist()[0]} cards", f"the same number of cards in all hands, 1 to {NUM_RANKS}"
+        )
     if (np.bitwise_count(together) != SEATS * size).any():
-        raise ValueError("hands must not share a card")
+        raise refusal("hands share a card", "each card in one hand only")
     return size
 
 
-def _check_count(name: str, count: int | None) -> int:
-    if count is None or count < 1:
-        raise ValueError(f"{name} must be 1 or more, not {count}")
-    return int(count)
-
-
-def _numbers(name: str, numbers: int | np.ndarray, count: int) -> np.ndarray:
-    """A suit or seat for every deal."""
-    array = np.asarray(numbers, np.int64)
-    if array.shape not in ((), (count,)) or ((array < 0) | (array > 3)).any():
-        raise ValueError(f"{name} must be from 0 to 3, one number or one for each of the {count} deals, not {numbers}")
-    return np.ascontiguousarray(np.broadcast_to(array, count))
-
-
 def _in_chunks(run: Callable[[slice, np.ndarray], None], count: int, seed, threads: int) -> None:
-    if threads < 1:
-        raise ValueError(f"threads must be 1 or more, not {threads}")
+    require_whole("threads", threads, 1)
     parts = [slice(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
     streams = generators(seed, len(parts))
 

@@ -15,14 +15,14 @@ from coinche_spiel import state as slots
 from coinche_spiel.auction import list_calls
 from coinche_spiel.cards import NUM_SUITS, SUIT_NAMES, card_name, cards_text
 from coinche_spiel.observation import LONGEST_AUCTION
-from coinche_spiel.rules import DEFAULTS, coinche_rules
+from coinche_spiel.rules import DEFAULTS, NAME, coinche_rules
 from coinche_spiel.state import BIDDING, DEALING, HAND, NONE, OVER, PHASE
 
 LEVEL_NAMES = ("", " coinche", " surcoinche")
 
 
 def coinche_type(num_players: int, utility: pyspiel.GameType.Utility) -> pyspiel.GameType:
-    return card_game_type("python_coinche", "Coinche", num_players, DEFAULTS, utility=utility)
+    return card_game_type(NAME, "Coinche", num_players, DEFAULTS, utility=utility)
 
 
 # Registered as the default game is; one for two players, or with another reward scheme, says so in its own type.

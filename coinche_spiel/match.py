@@ -20,6 +20,7 @@ import pyspiel
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from cardtable.parameters import require_known, require_whole
 from cardtable.randomness import generator
 from cardtable.rules import CHANCE, Kernel, Piece, Rules
 from cardtable.spiel import CardGame, CardState, card_game_type
@@ -47,26 +48,28 @@ TARGET = DEALS_PLAYED + 1
 MAX_DEALS = DEALS_PLAYED + 2
 MATCH_STATE_SIZE = DEALS_PLAYED + 3
 
-DEFAULTS = {name: value for name, value in rules.DEFAULTS.items() if name not in ("reward", "trick_reward")} | {
-    "target": 1000,
-    "max_deals": 100,
-}
+NAME = "python_coinche_match"
+VERSION = 1  # of the rules: raised with that of `rules`, whose positions these contain, or when the match changes
+DEFAULTS: dict[str, Any] = rules.DEFAULTS | {"target": 1000, "max_deals": 100}
+for _name in ("reward", "trick_reward"):  # a match is scored in its own way
+    del DEFAULTS[_name]
 
 
 def match_type(num_players: int) -> pyspiel.GameType:
-    return card_game_type("python_coinche_match", "Coinche, a whole match", num_players, DEFAULTS)
+    return card_game_type(NAME, "Coinche, a whole match", num_players, DEFAULTS)
 
 
 GAME_TYPE = match_type(4)  # as the default game is; one for two players says so in its own type
 MATCH_PIECE = Piece("match", (3,), "observer")  # own score and theirs / target, deals played / max_deals
 
 
-def match_rules(target: int = 1000, max_deals: int = 100, **parameters: int | float | bool | str) -> Rules:
-    """The rules record of a match; raises ValueError if there is no such game."""
-    if not 1 <= target <= 1_000_000:
-        raise ValueError(f"python_coinche_match: target is {target}; allowed: from 1 to 1000000")
-    if not 1 <= max_deals <= 1000:
-        raise ValueError(f"python_coinche_match: max_deals is {max_deals}; allowed: from 1 to 1000")
+def match_rules(
+    target: int = DEFAULTS["target"], max_deals: int = DEFAULTS["max_deals"], **parameters: int | float | bool | str
+) -> Rules:
+    """The rules record of a match, by the parameters in `DEFAULTS`; raises UserError if there is no such game."""
+    require_known(parameters, DEFAULTS, NAME)
+    require_whole("target", target, 1, 1_000_000, NAME)
+    require_whole("max_deals", max_deals, 1, 1000, NAME)
     one_deal = rules.coinche_rules(**parameters)
     root = np.zeros(MATCH_STATE_SIZE, np.int64)
     root[:STATE_SIZE] = one_deal.root
@@ -74,6 +77,7 @@ def match_rules(target: int = 1000, max_deals: int = 100, **parameters: int | fl
     return Rules(
         kernel=KERNEL,
         root=root,
+        version=VERSION,
         num_players=one_deal.num_players,
         num_distinct_actions=one_deal.num_distinct_actions,
         max_chance_outcomes=one_deal.max_chance_outcomes,

@@ -6,12 +6,19 @@ them in words.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from cardtable.parameters import (
+    bad_value,
+    require,
+    require_flag,
+    require_known,
+    require_number,
+    require_one_of,
+    require_whole,
+)
 from cardtable.redeal import redeal
 from cardtable.rules import CHANCE, TERMINAL, Kernel, Rules
 from coinche_spiel import scoring
@@ -47,6 +54,8 @@ from coinche_spiel.state import (
 )
 from coinche_spiel.symmetry import SYMMETRY
 
+NAME = "python_coinche"
+VERSION = 1  # of the rules: raised when positions, action ids or information keys change
 DEFAULTS: dict[str, int | float | bool | str] = {
     "players": 4,
     "suits": 4,
@@ -71,7 +80,8 @@ DEFAULTS: dict[str, int | float | bool | str] = {
 
 
 def coinche_rules(**parameters: int | float | bool | str) -> Rules:
-    """The rules record of one variant, by the parameters in `DEFAULTS`; raises ValueError if there is no such game."""
+    """The rules record of one variant, by the parameters in `DEFAULTS`; raises UserError if there is no such game."""
+    require_known(parameters, DEFAULTS, NAME)
     chosen = DEFAULTS | parameters
     root = _root(chosen)
     players, hand_size = int(root[PLAYERS]), int(root[slots.HAND_SIZE])
@@ -81,6 +91,7 @@ def coinche_rules(**parameters: int | float | bool | str) -> Rules:
     return Rules(
         kernel=KERNEL,
         root=root,
+        version=VERSION,
         num_players=players,
         num_distinct_actions=NUM_ACTIONS,
         max_chance_outcomes=players + (1 if undealt else 0),
@@ -115,42 +126,44 @@ def longest_auction(root: np.ndarray) -> int:
 def _root(chosen: dict) -> np.ndarray:
     """Checks the parameters and writes them into an undealt state."""
     players = chosen["players"]
-    _require(players in (2, 4), "players", players, "2 or 4")
-    _require(1 <= chosen["suits"] <= NUM_SUITS, "suits", chosen["suits"], f"from 1 to {NUM_SUITS}")
+    require_one_of("players", players, (2, MAX_PLAYERS), NAME)
+    require_whole("suits", chosen["suits"], 1, NUM_SUITS, NAME)
     ranks = _rank_indices(chosen["ranks"])
     num_cards = chosen["suits"] * len(ranks)
     most = min(MAX_TRICKS, num_cards // players)
-    _require(
-        1 <= chosen["hand_size"] <= most,
-        "hand_size",
-        chosen["hand_size"],
-        f"from 1 to {most}: at most {MAX_TRICKS} cards for each of the {players} players, out of a deck of {num_cards}"
-        if most
-        else f"none: a deck of {num_cards} cards (suits * ranks) is too small for {players} players",
-    )
-    _require(chosen["min_bid"] >= 1, "min_bid", chosen["min_bid"], "1 or more")
+    if most == 0:
+        raise bad_value(
+            "suits * ranks", num_cards, f"a deck of at least {players} cards, as there are {players} players", NAME
+        )
+    because = f"at most {MAX_TRICKS} cards for each of the {players} players, out of a deck of {num_cards}"
+    require_whole("hand_size", chosen["hand_size"], 1, most, NAME, because)
+    require_whole("min_bid", chosen["min_bid"], 1, of=NAME)
     highest = chosen["min_bid"] + 10 * (MAX_VALUES - 1)
-    _require(
+    require(
         chosen["min_bid"] <= chosen["max_bid"] <= highest and (chosen["max_bid"] - chosen["min_bid"]) % 10 == 0,
         "max_bid",
         chosen["max_bid"],
         f"min_bid plus a multiple of 10, from {chosen['min_bid']} to {highest} ({MAX_VALUES} values at most)",
+        NAME,
     )
-    _require(
+    require(
         chosen["capot_value"] == 0 or chosen["capot_value"] > chosen["max_bid"],
         "capot_value",
         chosen["capot_value"],
         f"0 (capot cannot be bid) or more than max_bid, {chosen['max_bid']}",
+        NAME,
     )
-    _require(chosen["surcoinche_factor"] >= 2, "surcoinche_factor", chosen["surcoinche_factor"], "2 or more")
-    _require(chosen["fall_points"] >= 0, "fall_points", chosen["fall_points"], "0 or more")
-    _require(chosen["der"] >= 0, "der", chosen["der"], "0 or more")
+    for name in ("coinche", "coinche_takes_over", "belote"):
+        require_flag(name, chosen[name], NAME)
+    require_whole("surcoinche_factor", chosen["surcoinche_factor"], 2, of=NAME)
+    require_whole("fall_points", chosen["fall_points"], 0, of=NAME)
+    require_whole("der", chosen["der"], 0, of=NAME)
     has_pair = {"K", "Q"} <= set(chosen["ranks"])
-    _require(has_pair or not chosen["belote"], "belote", chosen["belote"], "False, as the ranks lack K or Q")
+    require(has_pair or not chosen["belote"], "belote", chosen["belote"], "False, as the ranks lack K or Q", NAME)
     weight = chosen["trick_reward"]
-    _require(math.isfinite(weight) and weight >= 0, "trick_reward", weight, "a number, 0 or more")
+    require_number("trick_reward", weight, 0, of=NAME)
     dealer = chosen["dealer"]
-    _require(-1 <= dealer < players, "dealer", dealer, f"a seat from 0 to {players - 1}, or -1 for the last one")
+    require_whole("dealer", dealer, -1, players - 1, NAME, "a seat, or -1 for the last one")
 
     deck_cards = sum(1 << card_of(suit, rank) for suit in range(chosen["suits"]) for rank in ranks)
     undealt = num_cards - players * chosen["hand_size"]
@@ -178,19 +191,13 @@ def _root(chosen: dict) -> np.ndarray:
     return root
 
 
-def _require(condition: bool, name: str, value: object, allowed: str) -> None:
-    if not condition:
-        raise ValueError(f"python_coinche: {name} is {value}; allowed: {allowed}")
-
-
 def _choice(chosen: dict, name: str, allowed: tuple[str, ...]) -> int:
-    _require(chosen[name] in allowed, name, chosen[name], ", ".join(allowed))
-    return allowed.index(chosen[name])
+    return require_one_of(name, chosen[name], allowed, NAME)
 
 
 def _rank_indices(ranks: str) -> list[int]:
     known = set(ranks) <= set(RANK_LETTERS) and len(set(ranks)) == len(ranks) > 0
-    _require(known, "ranks", repr(ranks), f"some of the letters {RANK_LETTERS}, each at most once (T is the ten)")
+    require(known, "ranks", ranks, f"some of the letters {RANK_LETTERS}, each at most once (T is the ten)", NAME)
     return sorted(RANK_LETTERS.index(letter) for letter in ranks)
 
 

@@ -31,7 +31,7 @@ from solvers.bounds import local_best_response
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sampling.hash_table import InformationTable
 from solvers.sampling.players import average_player
-from toepen_spiel.rules import BET, RANKS, SUITS
+from toepen_spiel.state import BET, RANKS, SUITS
 from transforms.lifting import lifted_player
 from transforms.wrapping import original_game
 

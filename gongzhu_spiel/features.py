@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from cardtable.compiled import compiled
 from cardtable.tricks import NUM_SEATS, played_card, write_cards
-from gongzhu_spiel.rules import CARDS_PLAYED, FULL_DECK, HAND, TAKEN, TRICKS, require_full_deck, write_scored
+from gongzhu_spiel.observation import write_scored
+from gongzhu_spiel.state import CARDS_PLAYED, FULL_DECK, HAND, TAKEN, TRICKS, require_full_deck
 
 OPEN_HAND_FEATURES = 434
 SCORED_OFFSET = NUM_SEATS * FULL_DECK

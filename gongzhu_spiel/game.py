@@ -13,10 +13,10 @@ from cardtable.player import register_compiled
 from cardtable.spiel import CardGame, card_game_type
 from cardtable.tricks import describe_cards, describe_tricks
 from gongzhu_spiel import rules
-from gongzhu_spiel.rules import gongzhu_rules
+from gongzhu_spiel import state as slots
+from gongzhu_spiel.rules import DEFAULTS, NAME, gongzhu_rules
 
-DEFAULTS = {"suits": 4, "ranks": 13, "leader": 0}
-GAME_TYPE = card_game_type("python_gongzhu", "Gongzhu", rules.NUM_SEATS, DEFAULTS)
+GAME_TYPE = card_game_type(NAME, "Gongzhu", rules.NUM_SEATS, DEFAULTS)
 
 SUIT_NAMES = "♠♥♦♣"
 RANK_NAMES = ("2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A")  # a smaller deck keeps the last ones
@@ -25,39 +25,39 @@ RANK_NAMES = ("2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A") 
 class GongzhuGame(CardGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        super().__init__(GAME_TYPE, gongzhu_rules(**(DEFAULTS | params)), GongzhuWording(), params)
+        super().__init__(GAME_TYPE, gongzhu_rules(**params), GongzhuWording(), params)
 
 
 class GongzhuWording:
     """Names such as `Q♠`, and histories such as `P0 7♣ K♣ 9♣ 8♣, P1 A♦`."""
 
     def card(self, state: np.ndarray, card: int) -> str:
-        suit, rank = divmod(int(card), int(state[rules.RANKS]))
-        return RANK_NAMES[len(RANK_NAMES) - int(state[rules.RANKS]) + rank] + SUIT_NAMES[suit]
+        suit, rank = divmod(int(card), int(state[slots.RANKS]))
+        return RANK_NAMES[len(RANK_NAMES) - int(state[slots.RANKS]) + rank] + SUIT_NAMES[suit]
 
     def action(self, state: np.ndarray, action: int) -> str:
         return self.card(state, action)
 
     def private(self, state: np.ndarray, player: int) -> str:
-        return self._cards(state, state[rules.HAND + player])
+        return self._cards(state, state[slots.HAND + player])
 
     def public_history(self, state: np.ndarray) -> str:
-        return describe_tricks(state, rules.TRICKS, lambda card: self.card(state, card))
+        return describe_tricks(state, slots.TRICKS, lambda card: self.card(state, card))
 
     def public_now(self, state: np.ndarray) -> str:
         if not deck.is_dealt(state):
             return ""
-        scored = sum(1 << card for card in rules.scored_cards(state))
+        scored = sum(1 << card for card in slots.scored_cards(state))
         parts = []
         for seat in range(rules.NUM_SEATS):
-            played = state[deck.DEALT + seat] ^ state[rules.HAND + seat]
-            taken = state[rules.TAKEN + seat] & scored
+            played = state[deck.DEALT + seat] ^ state[slots.HAND + seat]
+            taken = state[slots.TAKEN + seat] & scored
             part = f"P{seat} played {self._cards(state, played)} took {self._cards(state, taken)}"
-            if played & state[rules.TABLE]:
-                part += f" on the table {self._cards(state, played & state[rules.TABLE])}"
+            if played & state[slots.TABLE]:
+                part += f" on the table {self._cards(state, played & state[slots.TABLE])}"
             parts.append(part)
-        over = rules.current_player(state) < 0
-        return ", ".join([*parts, "over" if over else f"P{state[rules.TURN]} to play"])
+        over = slots.current_player(state) < 0
+        return ", ".join([*parts, "over" if over else f"P{state[slots.TURN]} to play"])
 
     def _cards(self, state: np.ndarray, cards: int) -> str:
         return describe_cards(cards, lambda card: self.card(state, card))
@@ -70,5 +70,5 @@ for _name in ("if", "greed", "team"):  # they know the full deck of 52 cards onl
         GAME_TYPE.short_name,
         _name,
         f"gongzhu_spiel.players:mr_{_name}",
-        fits=lambda game: game.num_distinct_actions() == rules.FULL_DECK,
+        fits=lambda game: game.num_distinct_actions() == slots.FULL_DECK,
     )

@@ -17,7 +17,8 @@ from cardtable import bits
 from cardtable.compiled import compiled
 from cardtable.randomness import below
 from cardtable.tricks import NUM_SEATS, beats, following, played_card
-from gongzhu_spiel.rules import (
+from gongzhu_spiel.rules import legal_cards, raw_points, resample
+from gongzhu_spiel.state import (
     ACE,
     BEST_CARD,
     BEST_SEAT,
@@ -34,10 +35,7 @@ from gongzhu_spiel.rules import (
     TEN,
     TRICKS,
     TURN,
-    legal_cards,
-    raw_points,
     require_full_deck,
-    resample,
 )
 
 # Ids of a full deck: thirteen cards a suit, spades, hearts, diamonds, clubs, the deuce lowest.

@@ -1,80 +1,90 @@
 """The rules of Gongzhu, compiled; nothing else in the project knows them. `RULES.md` tells them in words.
 
-Card ids are suit * ranks + rank with suits spades, hearts, diamonds, clubs and rank 0 the lowest, so inside a suit the
-higher id wins. A smaller deck has fewer suits (the first ones) and fewer ranks (the highest ones); the scored cards
-that are left keep their worth.
+`state` says where a state keeps what, `observation` what a player knows.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+from typing import Any
 
 import numpy as np
 
 from cardtable import bits, deck, tricks
 from cardtable.compiled import compiled
+from cardtable.parameters import require, require_whole
 from cardtable.redeal import redeal
-from cardtable.rules import CHANCE, TERMINAL, Kernel, Piece, Rules
-from cardtable.tricks import NUM_SEATS, following, history_words, write_cards
+from cardtable.rules import Kernel, Rules
+from cardtable.tricks import NUM_SEATS, following, history_words
+from gongzhu_spiel.observation import (
+    information_key,
+    information_pieces,
+    information_tensor,
+    observation_pieces,
+    observation_tensor,
+)
+from gongzhu_spiel.state import (
+    CARDS_PLAYED,
+    CLUBS,
+    DIAMONDS,
+    HAND,
+    HEART_CARDS,
+    HEARTS,
+    HEARTS_FROM_5,
+    HEARTS_FROM_A,
+    HEARTS_FROM_J,
+    HEARTS_FROM_K,
+    HEARTS_FROM_Q,
+    HISTORY,
+    JACK,
+    LED_SUIT,
+    LONE_TRANSFORMER_POINTS,
+    MAX_RANKS,
+    MAX_SUITS,
+    NO_TRUMPS,
+    PIG,
+    PIG_POINTS,
+    QUEEN,
+    RANKS,
+    SHEEP,
+    SHEEP_POINTS,
+    SPADES,
+    SUITS,
+    TABLE,
+    TAKEN,
+    TEAMS,
+    TEN,
+    TRANSFORMER,
+    TRICKS,
+    TURN,
+    VOID,
+    current_player,
+    scored_cards,
+)
 
-MAX_SUITS = 4
-MAX_RANKS = 13
-FULL_DECK = MAX_SUITS * MAX_RANKS
-SPADES, HEARTS, DIAMONDS, CLUBS = range(MAX_SUITS)
-TEAMS = ((0, 2), (1, 3))
-NO_TRUMPS = 0
-
-# Slots of the state behind the dealing block: first the variant, then the position.
-SUITS = deck.BLOCK_SIZE
-RANKS = SUITS + 1
-HEART_CARDS = SUITS + 2  # the four kinds of scored cards, as card sets; empty if the deck does not have them
-PIG = SUITS + 3  # the queen of spades
-SHEEP = SUITS + 4  # the jack of diamonds
-TRANSFORMER = SUITS + 5  # the ten of clubs
-TAKEN = SUITS + 6  # TAKEN + s: the cards of the tricks seat s has won
-TABLE = SUITS + 10  # the cards of the present trick
-TRICKS = SUITS + 11  # the trick block
-TURN = TRICKS + tricks.TURN
-LED_SUIT = TRICKS + tricks.LED_SUIT
-BEST_CARD = TRICKS + tricks.BEST_CARD
-BEST_SEAT = TRICKS + tricks.BEST_SEAT
-CARDS_PLAYED = TRICKS + tricks.CARDS_PLAYED
-HAND = TRICKS + tricks.HAND
-VOID = TRICKS + tricks.VOID
-HISTORY = TRICKS + tricks.HISTORY
-
-# Ranks of a full suit, two lowest.
-TEN, JACK, QUEEN, KING, ACE = 8, 9, 10, 11, 12
-PIG_POINTS = -100
-SHEEP_POINTS = 100
-LONE_TRANSFORMER_POINTS = 50
-# A heart costs ten points for each of these sets it belongs to: 5 and up, J and up, Q and up, K and up, the ace.
-HEARTS_FROM_5 = 0b1111111111000
-HEARTS_FROM_J = 0b1111000000000
-HEARTS_FROM_Q = 0b1110000000000
-HEARTS_FROM_K = 0b1100000000000
-HEARTS_FROM_A = 0b1000000000000
+NAME = "python_gongzhu"
+VERSION = 1  # of the rules: raised when positions, action ids or information keys change
+DEFAULTS: dict[str, Any] = {"suits": 4, "ranks": 13, "leader": 0}
 
 
-def gongzhu_rules(suits: int, ranks: int, leader: int) -> Rules:
-    """The rules record of one variant; raises ValueError if there is no such game."""
-    _require(1 <= suits <= MAX_SUITS, "suits", suits, f"from 1 to {MAX_SUITS}")
-    _require(1 <= ranks <= MAX_RANKS, "ranks", ranks, f"from 1 to {MAX_RANKS}")
-    _require(0 <= leader < NUM_SEATS, "leader", leader, f"from 0 to {NUM_SEATS - 1}")
+def gongzhu_rules(
+    suits: int = DEFAULTS["suits"], ranks: int = DEFAULTS["ranks"], leader: int = DEFAULTS["leader"]
+) -> Rules:
+    """The rules record of one variant; raises UserError if there is no such game."""
+    require_whole("suits", suits, 1, MAX_SUITS, NAME)
+    require_whole("ranks", ranks, 1, MAX_RANKS, NAME)
+    require_whole("leader", leader, 0, NUM_SEATS - 1, NAME)
     cards = suits * ranks
-    _require(
-        cards % NUM_SEATS == 0, "suits and ranks", f"{suits} * {ranks}", f"a deck that divides among {NUM_SEATS} hands"
-    )
+    require(cards % NUM_SEATS == 0, "suits * ranks", cards, f"a deck that divides among {NUM_SEATS} hands", NAME)
 
     root = _root(suits, ranks)
     root[TURN] = leader
-    num_scored = len(scored_cards(root))
     most = float(_highest_team_result(suits, ranks))
-    who_and_hand = (Piece("player", (NUM_SEATS,), "observer"), Piece("hand", (suits, ranks), "private"))
     return Rules(
         kernel=KERNEL,
         root=root,
+        version=VERSION,
         num_players=NUM_SEATS,
         num_distinct_actions=cards,
         max_chance_outcomes=NUM_SEATS,
@@ -84,26 +94,10 @@ def gongzhu_rules(suits: int, ranks: int, leader: int) -> Rules:
         max_utility=most,
         utility_sum=0.0,
         key_words=1 + history_words(cards),
-        information_pieces=(
-            *who_and_hand,
-            Piece("cards", (cards, cards), "public"),
-            Piece("played_by", (cards, NUM_SEATS), "public"),
-        ),
-        observation_pieces=(
-            *who_and_hand,
-            Piece("turn", (NUM_SEATS,), "public"),
-            Piece("table", (NUM_SEATS, cards), "public"),
-            Piece("played", (NUM_SEATS, cards), "public"),
-            Piece("void", (NUM_SEATS, suits), "public"),
-            Piece("taken", (NUM_SEATS, num_scored), "public"),
-        ),
+        information_pieces=information_pieces(suits, ranks),
+        observation_pieces=observation_pieces(suits, ranks, len(scored_cards(root))),
         teams=TEAMS,
     )
-
-
-def _require(condition: bool, name: str, value: object, allowed: str) -> None:
-    if not condition:
-        raise ValueError(f"python_gongzhu: {name} is {value}; allowed: {allowed}")
 
 
 def _root(suits: int, ranks: int) -> np.ndarray:
@@ -120,15 +114,6 @@ def _root(suits: int, ranks: int) -> np.ndarray:
 def _scored_card(suits: int, ranks: int, suit: int, full_rank: int) -> int:
     rank = full_rank - (MAX_RANKS - ranks)
     return 1 << suit * ranks + rank if suit < suits and rank >= 0 else 0
-
-
-def scored_cards(state: np.ndarray) -> list[int]:
-    """The ids of the scored cards of the deck: hearts from low to high, then pig, sheep, transformer."""
-    special = [int(state[slot]) for slot in (PIG, SHEEP, TRANSFORMER)]
-    hearts = int(state[HEART_CARDS])
-    return [card for card in range(hearts.bit_length()) if hearts >> card & 1] + [
-        card.bit_length() - 1 for card in special if card
-    ]
 
 
 @functools.cache
@@ -153,20 +138,6 @@ def _highest_team_result(suits: int, ranks: int) -> int:
             scores = [int(score(root, cards)) for cards in taken]
             best = max(best, scores[0] + scores[2] - scores[1] - scores[3])
     return best
-
-
-@compiled
-def require_full_deck(state):
-    """For functions that know the cards of the full deck by number."""
-    if state[deck.DECK_SIZE] != FULL_DECK:
-        raise ValueError("this works with the full deck of 52 cards only")
-
-
-@compiled
-def current_player(state):
-    if state[CARDS_PLAYED] == state[deck.DECK_SIZE]:
-        return TERMINAL
-    return state[TURN] if deck.is_dealt(state) else CHANCE
 
 
 @compiled
@@ -280,55 +251,6 @@ def returns(state, out):
     result = team_result(state) if state[CARDS_PLAYED] == state[deck.DECK_SIZE] else 0.0
     for seat in range(NUM_SEATS):
         out[seat] = result if seat & 1 == 0 else -result
-
-
-@compiled
-def information_key(state, player, out):
-    tricks.write_key(state, TRICKS, player, out)
-
-
-@compiled
-def information_tensor(state, player, out):
-    num_cards = state[deck.DECK_SIZE]
-    out[player] = 1.0
-    write_cards(state[HAND + player], NUM_SEATS, out)
-    tricks.write_history(state, TRICKS, num_cards, num_cards, NUM_SEATS + num_cards, out)
-
-
-@compiled
-def observation_tensor(state, player, out):
-    num_cards = state[deck.DECK_SIZE]
-    out[player] = 1.0
-    write_cards(state[HAND + player], NUM_SEATS, out)
-    offset = NUM_SEATS + num_cards
-    if current_player(state) >= 0:
-        out[offset + state[TURN]] = 1.0
-    table = offset + NUM_SEATS
-    played = table + NUM_SEATS * num_cards
-    if not deck.is_dealt(state):
-        return
-    for seat in range(NUM_SEATS):
-        cards = state[deck.DEALT + seat] ^ state[HAND + seat]
-        write_cards(cards & state[TABLE], table + seat * num_cards, out)
-        write_cards(cards, played + seat * num_cards, out)
-    void = played + NUM_SEATS * num_cards
-    taken = tricks.write_voids(state, TRICKS, state[SUITS], state[RANKS], void, out)
-    for seat in range(NUM_SEATS):
-        taken = write_scored(state, state[TAKEN + seat], taken, out)
-
-
-@compiled
-def write_scored(state, cards, offset, out):
-    """Marks which scored cards are in the set, in the order of `scored_cards`; returns the offset behind them."""
-    if state[HEART_CARDS]:
-        write_cards((cards & state[HEART_CARDS]) >> state[RANKS], offset, out)
-        offset += state[RANKS]
-    for slot in (PIG, SHEEP, TRANSFORMER):
-        if state[slot]:
-            if cards & state[slot]:
-                out[offset] = 1.0
-            offset += 1
-    return offset
 
 
 KERNEL = Kernel(

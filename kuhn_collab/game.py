@@ -9,11 +9,10 @@ import numpy as np
 import pyspiel
 
 from cardtable.spiel import CardGame, card_game_type
-from kuhn_collab import rules
-from kuhn_collab.rules import kuhn_collab_rules
+from kuhn_collab import state as slots
+from kuhn_collab.rules import DEFAULTS, NAME, kuhn_collab_rules
 
-DEFAULTS = {"fold_topup": True}
-GAME_TYPE = card_game_type("python_kuhn_collab", "Collaborative Kuhn Poker", rules.NUM_SEATS, DEFAULTS)
+GAME_TYPE = card_game_type(NAME, "Collaborative Kuhn Poker", slots.NUM_SEATS, DEFAULTS)
 
 SEAT_NAMES = ("North", "West", "South", "East")
 CARD_NAMES = ("Q♥", "Q♠", "K♥", "K♠", "A♥", "A♠")
@@ -23,7 +22,7 @@ ACTION_NAMES = ("check", "bet", "fold", "call", "raise")
 class KuhnCollabGame(CardGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        super().__init__(GAME_TYPE, kuhn_collab_rules(**(DEFAULTS | params)), KuhnCollabWording(), params)
+        super().__init__(GAME_TYPE, kuhn_collab_rules(**params), KuhnCollabWording(), params)
 
 
 class KuhnCollabWording:
@@ -36,20 +35,20 @@ class KuhnCollabWording:
         return ACTION_NAMES[action]
 
     def private(self, state: np.ndarray, player: int) -> str:
-        return "" if state[rules.PHASE] == rules.DEALING else CARD_NAMES[rules.card_of(state, player)]
+        return "" if state[slots.PHASE] == slots.DEALING else CARD_NAMES[slots.card_of(state, player)]
 
     def public_history(self, state: np.ndarray) -> str:
         return ", ".join(
-            f"{SEAT_NAMES[index % rules.NUM_SEATS]} {ACTION_NAMES[rules.history_action(state, index)]}"
-            for index in range(rules.num_actions_taken(state))
+            f"{SEAT_NAMES[index % slots.NUM_SEATS]} {ACTION_NAMES[slots.history_action(state, index)]}"
+            for index in range(slots.num_actions_taken(state))
         )
 
     def public_now(self, state: np.ndarray) -> str:
-        if state[rules.PHASE] == rules.DEALING:
+        if state[slots.PHASE] == slots.DEALING:
             return ""
-        paid = " ".join(f"{name} {state[rules.PAID + seat]}" for seat, name in enumerate(SEAT_NAMES))
-        over = state[rules.PHASE] == rules.OVER
-        return f"paid: {paid}, " + ("over" if over else f"{SEAT_NAMES[state[rules.TURN]]} to act")
+        paid = " ".join(f"{name} {state[slots.PAID + seat]}" for seat, name in enumerate(SEAT_NAMES))
+        over = state[slots.PHASE] == slots.OVER
+        return f"paid: {paid}, " + ("over" if over else f"{SEAT_NAMES[state[slots.TURN]]} to act")
 
 
 pyspiel.register_game(GAME_TYPE, KuhnCollabGame)

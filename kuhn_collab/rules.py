@@ -1,61 +1,71 @@
 """The rules of Collaborative Kuhn Poker, compiled; nothing else in the project knows them. `RULES.md` tells them.
 
-Six cards QH QS KH KS AH AS with ids 0 to 5, so rank = id // 2. Seats 0 North, 1 West, 2 South, 3 East act in turn;
-seats of equal parity are partners. The *level* is what every seat must have paid to stay in.
+`state` says where a state keeps what, `observation` what a player knows.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from cardtable.parameters import require_flag
 from cardtable.randomness import below
-from cardtable.rules import CHANCE, TERMINAL, Kernel, Piece, Rules, Symmetry
+from cardtable.rules import CHANCE, TERMINAL, Kernel, Rules, Symmetry
+from kuhn_collab.observation import (
+    INFORMATION_PIECES,
+    OBSERVATION_PIECES,
+    information_key,
+    information_tensor,
+    observation_tensor,
+)
+from kuhn_collab.state import (
+    ACTING,
+    BET,
+    CALL,
+    CHECK,
+    DEALING,
+    FOLD,
+    FOLD_TOPUP,
+    FOLDER,
+    HIGHEST_LEVEL,
+    HISTORY,
+    LEVEL,
+    LONGEST_HAND,
+    NOBODY,
+    NUM_ACTIONS,
+    NUM_CARDS,
+    NUM_SEATS,
+    NUM_SUITS,
+    OVER,
+    PAID,
+    PHASE,
+    RAISE,
+    STATE_SIZE,
+    STILL_TO_ACT,
+    TURN,
+    card_of,
+    num_actions_taken,
+)
 
-NUM_SEATS = 4
-NUM_CARDS = 6
-NUM_SUITS = 2
-HIGHEST_LEVEL = 3
-LONGEST_HAND = 10  # k k k b c c r c c c: the level rises twice, each time after three others have acted
-
-# Slots of the state behind the dealing block.
-FOLD_TOPUP = deck.BLOCK_SIZE
-PHASE = FOLD_TOPUP + 1
-TURN = FOLD_TOPUP + 2
-LEVEL = FOLD_TOPUP + 3
-STILL_TO_ACT = FOLD_TOPUP + 4  # how many seats must check or call before the hand ends
-FOLDER = FOLD_TOPUP + 5
-PAID = FOLD_TOPUP + 6  # PAID + s: chips seat s has put in
-HISTORY = FOLD_TOPUP + 10  # the actions so far, three bits each: action + 1, the first action lowest
-STATE_SIZE = FOLD_TOPUP + 11
-
-NOBODY = -1
-
-# Phases.
-DEALING = 0
-ACTING = 1
-OVER = 2
-
-# Actions.
-CHECK = 0
-BET = 1
-FOLD = 2
-CALL = 3
-RAISE = 4
-NUM_ACTIONS = 5
+NAME = "python_kuhn_collab"
+VERSION = 1  # of the rules: raised when positions, action ids or information keys change
+DEFAULTS: dict[str, Any] = {"fold_topup": True}
 
 
-def kuhn_collab_rules(fold_topup: bool) -> Rules:
+def kuhn_collab_rules(fold_topup: bool = DEFAULTS["fold_topup"]) -> Rules:
     """The rules record; `fold_topup`: after a fold, the winners pay up to the level before they share the pot."""
+    require_flag("fold_topup", fold_topup, NAME)
     root = deck.new_state(STATE_SIZE, [1, 1, 1, 1, NUM_CARDS - NUM_SEATS])
     root[FOLD_TOPUP] = fold_topup
     root[LEVEL] = 1
     root[STILL_TO_ACT] = NUM_SEATS
     root[FOLDER] = NOBODY
     root[PAID : PAID + NUM_SEATS] = 1
-    seat_and_card = (Piece("player", (NUM_SEATS,), "observer"), Piece("card", (NUM_CARDS,), "private"))
     return Rules(
         kernel=KERNEL,
         root=root,
+        version=VERSION,
         num_players=NUM_SEATS,
         num_distinct_actions=NUM_ACTIONS,
         max_chance_outcomes=NUM_SEATS + 1,
@@ -65,12 +75,8 @@ def kuhn_collab_rules(fold_topup: bool) -> Rules:
         max_utility=3.0,
         utility_sum=0.0,
         key_words=1,
-        information_pieces=(*seat_and_card, Piece("history", (LONGEST_HAND, NUM_ACTIONS), "public")),
-        observation_pieces=(
-            *seat_and_card,
-            Piece("to_act", (NUM_SEATS,), "public"),
-            Piece("paid", (NUM_SEATS, HIGHEST_LEVEL), "public"),
-        ),
+        information_pieces=INFORMATION_PIECES,
+        observation_pieces=OBSERVATION_PIECES,
         teams=((0, 2), (1, 3)),
         interchangeable_suits=((0, 2, 4), (1, 3, 5)),
         symmetry=SYMMETRY,
@@ -123,19 +129,6 @@ def apply_action(state, action):
 
 
 @compiled
-def num_actions_taken(state):
-    n = 0
-    while state[HISTORY] >> 3 * n:
-        n += 1
-    return n
-
-
-@compiled
-def history_action(state, index):
-    return (state[HISTORY] >> 3 * index & 7) - 1
-
-
-@compiled
 def chance_outcomes(state, outcomes, probabilities):
     return deck.deal_outcomes(state, outcomes, probabilities)
 
@@ -156,11 +149,6 @@ def resample(state, player, generator):
             state[deck.DEALT + seat] = card
             unseen ^= card
     state[deck.DEALT + NUM_SEATS] = unseen
-
-
-@compiled
-def card_of(state, seat):
-    return bits.lowest(state[deck.DEALT + seat])
 
 
 @compiled
@@ -202,13 +190,6 @@ def _final_payment(state, seat, winning_team):
 
 
 @compiled
-def information_key(state, player, out):
-    """Own card and the public actions."""
-    card = card_of(state, player) if state[PHASE] != DEALING else 7
-    out[0] = card | player << 3 | state[PHASE] << 5 | state[HISTORY] << 7
-
-
-@compiled
 def num_suits(state):
     return NUM_SUITS
 
@@ -241,32 +222,6 @@ def signatures(state, player, hand, history, out):
     """The ranks of the suit in the hand; no card is ever shown."""
     for suit in range(NUM_SUITS):
         out[suit, 0] = state[deck.DEALT + player] >> suit & suit_cards(state, 0) if hand else 0
-
-
-@compiled
-def _write_seat_and_card(state, player, out):
-    """The pieces that both tensors start with; returns the offset behind them."""
-    out[player] = 1.0
-    if state[PHASE] != DEALING:
-        out[NUM_SEATS + card_of(state, player)] = 1.0
-    return NUM_SEATS + NUM_CARDS
-
-
-@compiled
-def information_tensor(state, player, out):
-    offset = _write_seat_and_card(state, player, out)
-    for index in range(num_actions_taken(state)):
-        out[offset + index * NUM_ACTIONS + history_action(state, index)] = 1.0
-
-
-@compiled
-def observation_tensor(state, player, out):
-    offset = _write_seat_and_card(state, player, out)
-    if state[PHASE] == ACTING:
-        out[offset + state[TURN]] = 1.0
-    offset += NUM_SEATS
-    for seat in range(NUM_SEATS):
-        out[offset + seat * HIGHEST_LEVEL + state[PAID + seat] - 1] = 1.0
 
 
 KERNEL = Kernel(

@@ -1,5 +1,8 @@
 """Two-player Toepen; importing this package registers `python_toepen` with OpenSpiel."""
 
 from toepen_spiel.game import ToepenGame
+from toepen_spiel.rules import NAME
 
-__all__ = ["ToepenGame"]
+__all__ = ["GAMES", "ToepenGame"]
+
+GAMES = (NAME,)

@@ -19,14 +19,15 @@ below. A suit that is not held is forgotten.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
 from cardtable.rules import Forgetting, Piece, Rules
-from cardtable.spiel import Wording
-from toepen_spiel.rules import (
+from toepen_spiel.observation import information_tensor
+from toepen_spiel.state import (
     ANSWERING,
     ANTE,
     BETTING,
@@ -51,8 +52,10 @@ from toepen_spiel.rules import (
     TURN,
     VOID,
     history_entry,
-    information_tensor,
 )
+
+if TYPE_CHECKING:  # rules do not need pyspiel
+    from cardtable.spiel import Wording
 
 HANDS = ("exact", "bucket", "none", "places")
 HISTORIES = ("exact", "ante", "none", "stakes")
@@ -336,13 +339,13 @@ def _describe_places(number: int) -> str:
     return "".join(signs) + ("!" if number >> OUT_SHIFT else "")
 
 
-def toepen_forgetting(rules: Rules) -> Forgetting:
+def toepen_forgetting(hand_size: int, key_words: int) -> Forgetting:
     """What the transform needs to make Toepen coarser."""
     return Forgetting(
         hands=HANDS,
         histories=HISTORIES,
-        most_actions=max(2, int(rules.root[HAND_SIZE])),
-        key_words=1 + rules.key_words,
+        most_actions=max(2, hand_size),
+        key_words=1 + key_words,
         key=key,
         tensor=tensor,
         shows_hand=shows_hand,

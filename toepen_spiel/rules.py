@@ -1,73 +1,82 @@
 """The rules of two-player Toepen, compiled; nothing else in the project knows them. `RULES.md` tells them in words.
 
-Card ids are suit * ranks + rank with rank 0 the weakest, so inside a suit the higher id wins. A turn is one card:
-before it, its player may bet. `TURN` is the player whose card is due; while a bet waits for an answer, the other
-player acts.
+`state` says where a state keeps what, `observation` what a player knows, `abstraction` what she may forget.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from cardtable import bits, deck
 from cardtable.compiled import compiled
-from cardtable.rules import CHANCE, TERMINAL, Kernel, Piece, Rules, Symmetry
+from cardtable.parameters import require_flag, require_whole
+from cardtable.rules import CHANCE, TERMINAL, Kernel, Rules, Symmetry
 from cardtable.tricks import following
+from toepen_spiel.abstraction import toepen_forgetting
+from toepen_spiel.observation import (
+    information_key,
+    information_pieces,
+    information_tensor,
+    observation_pieces,
+    observation_tensor,
+)
+from toepen_spiel.state import (
+    ANSWERING,
+    ANTE,
+    BET,
+    BETTING,
+    CALL,
+    CALLED,
+    CARDS_PLAYED,
+    CHECK,
+    DEALING,
+    DECIDING,
+    ENTRIES_PER_WORD,
+    ENTRY_BITS,
+    FOLD,
+    FOLLOW_SUIT,
+    HAND,
+    HAND_SIZE,
+    HISTORY,
+    LAST_BETTOR,
+    LED_CARD,
+    MAX_RANKS,
+    MAX_SUITS,
+    NO_CARD,
+    NOBODY,
+    NUM_BETTING_ACTIONS,
+    OVER,
+    PHASE,
+    PLAYING,
+    RANKS,
+    SIGNATURE_ENTRIES,
+    SUITS,
+    TURN,
+    VOID,
+    WINNER,
+    history_entry,
+)
 
-MAX_SUITS = 4
-MAX_RANKS = 8
-
-# Slots of the state behind the dealing block: first the variant, then the position.
-SUITS = deck.BLOCK_SIZE
-RANKS = SUITS + 1
-HAND_SIZE = SUITS + 2
-BETTING = SUITS + 3
-FOLLOW_SUIT = SUITS + 4
-PHASE = SUITS + 5
-TURN = SUITS + 6
-LAST_BETTOR = SUITS + 7  # NOBODY until the first bet
-ANTE = SUITS + 8
-CALLED = SUITS + 9  # 1 once the bet before the coming card was called
-LED_CARD = SUITS + 10  # NO_CARD when the next card leads
-CARDS_PLAYED = SUITS + 11
-WINNER = SUITS + 12  # NOBODY until the hand is over
-HAND = SUITS + 13  # HAND + p: the cards player p still holds
-VOID = SUITS + 15  # VOID + p: all cards of the suits player p has shown not to hold
-HISTORY = SUITS + 17  # the cards played so far, packed
-
-NOBODY = -1
-NO_CARD = -1
-
-# Phases.
-DEALING = 0
-DECIDING = 1  # the player to play a card bets or checks
-ANSWERING = 2  # the other player calls or folds
-PLAYING = 3
-OVER = 4
-
-# Betting actions, counted from the number of cards in the deck.
-CHECK = 0
-BET = 1
-CALL = 2
-FOLD = 3
-NUM_BETTING_ACTIONS = 4
-
-# A played card in the history: card | called << 5 | player << 6.
-ENTRY_BITS = 7
-ENTRIES_PER_WORD = 8
-SIGNATURE_ENTRIES = 15  # of four bits, in a word
+NAME = "python_toepen"
+VERSION = 1  # of the rules: raised when positions, action ids or information keys change
+DEFAULTS: dict[str, Any] = {"suits": 4, "ranks": 8, "hand_size": 4, "betting": True, "follow_suit": True}
 
 
-def toepen_rules(suits: int, ranks: int, hand_size: int, betting: bool, follow_suit: bool) -> Rules:
-    """The rules record of one variant; raises ValueError if there is no such game."""
-    _require(1 <= suits <= MAX_SUITS, "suits", suits, f"from 1 to {MAX_SUITS}")
-    _require(1 <= ranks <= MAX_RANKS, "ranks", ranks, f"from 1 to {MAX_RANKS}")
+def toepen_rules(
+    suits: int = DEFAULTS["suits"],
+    ranks: int = DEFAULTS["ranks"],
+    hand_size: int = DEFAULTS["hand_size"],
+    betting: bool = DEFAULTS["betting"],
+    follow_suit: bool = DEFAULTS["follow_suit"],
+) -> Rules:
+    """The rules record of one variant; raises UserError if there is no such game."""
+    require_whole("suits", suits, 1, MAX_SUITS, NAME)
+    require_whole("ranks", ranks, 1, MAX_RANKS, NAME)
     cards = suits * ranks
-    _require(cards >= 2, "suits and ranks", f"{suits} * {ranks}", "a deck of at least 2 cards")
-    _require(
-        1 <= hand_size <= cards // 2,
-        "hand_size",
-        hand_size,
-        f"from 1 to {cards // 2}, half of the {cards} cards (suits * ranks)",
-    )
+    require_whole("suits * ranks", cards, 2, of=NAME, because="as two players need a card each")
+    require_whole("hand_size", hand_size, 1, cards // 2, NAME, f"half of the {cards} cards (suits * ranks)")
+    require_flag("betting", betting, NAME)
+    require_flag("follow_suit", follow_suit, NAME)
 
     history_words = -(-2 * hand_size // ENTRIES_PER_WORD)
     root = deck.new_state(HISTORY + history_words, [hand_size, hand_size, cards - 2 * hand_size])
@@ -78,20 +87,11 @@ def toepen_rules(suits: int, ranks: int, hand_size: int, betting: bool, follow_s
 
     cards_played = 2 * hand_size
     highest_ante = 1 + cards_played if betting else 1
-    card_history = (
-        Piece("cards", (cards_played, cards), "public"),
-        Piece("played_by", (cards_played, 2), "public"),
-    )
-    bet_history = (Piece("bets", (cards_played, 3), "public"),) if betting else ()
-    bet_observation = (
-        (Piece("phase", (3,), "public"), Piece("ante", (highest_ante,), "public"), Piece("last_bettor", (2,), "public"))
-        if betting
-        else ()
-    )
-    who_and_hand = (Piece("player", (2,), "observer"), Piece("hand", (suits, ranks), "private"))
+    key_words = 1 + history_words
     return Rules(
         kernel=KERNEL,
         root=root,
+        version=VERSION,
         num_players=2,
         num_distinct_actions=cards + NUM_BETTING_ACTIONS,
         max_chance_outcomes=3,
@@ -100,25 +100,15 @@ def toepen_rules(suits: int, ranks: int, hand_size: int, betting: bool, follow_s
         min_utility=-highest_ante,
         max_utility=highest_ante,
         utility_sum=0.0,
-        key_words=1 + history_words,
-        information_pieces=who_and_hand + card_history + bet_history,
-        observation_pieces=(
-            *who_and_hand,
-            Piece("led_card", (cards,), "public"),
-            Piece("played", (2, cards), "public"),
-            Piece("tricks_played", (hand_size,), "public"),
-            *bet_observation,
-        ),
+        key_words=key_words,
+        information_pieces=information_pieces(suits, ranks, hand_size, betting),
+        observation_pieces=observation_pieces(suits, ranks, hand_size, betting),
         interchangeable_suits=tuple(tuple(range(suit * ranks, (suit + 1) * ranks)) for suit in range(suits)),
         symmetry=Symmetry(
             num_suits, suit_cards, rename, rename_action, signatures, -(-(2 + cards_played) // SIGNATURE_ENTRIES)
         ),
+        forgetting=toepen_forgetting(hand_size, key_words),
     )
-
-
-def _require(condition: bool, name: str, value: object, allowed: str) -> None:
-    if not condition:
-        raise ValueError(f"python_toepen: {name} is {value}; allowed: {allowed}")
 
 
 @compiled
@@ -263,21 +253,6 @@ def returns(state, out):
 
 
 @compiled
-def information_key(state, player, out):
-    """Own remaining hand and the public history: cards played, bets called, and where the present turn stands."""
-    out[0] = state[HAND + player] | state[PHASE] << 32 | state[CALLED] << 35 | state[CARDS_PLAYED] << 36 | player << 42
-    for word in range(HISTORY, len(state)):
-        out[1 + word - HISTORY] = state[word]
-
-
-@compiled
-def history_entry(state, index):
-    """(card, called, player) of the index-th card played."""
-    entry = state[HISTORY + index // ENTRIES_PER_WORD] >> ENTRY_BITS * (index % ENTRIES_PER_WORD)
-    return entry & 31, entry >> 5 & 1, entry >> 6 & 1
-
-
-@compiled
 def num_suits(state):
     return state[SUITS]
 
@@ -343,66 +318,6 @@ def _rename_cards(state, cards, new_suit):
     for suit in range(state[SUITS]):
         renamed |= (cards >> suit * ranks & (1 << ranks) - 1) << new_suit[suit] * ranks
     return renamed
-
-
-@compiled
-def _write_player_and_hand(state, player, out):
-    """The pieces that both tensors start with; returns the offset behind them."""
-    out[player] = 1.0
-    cards = state[HAND + player]
-    while cards:
-        out[2 + bits.lowest(cards)] = 1.0
-        cards &= cards - 1
-    return 2 + state[deck.DECK_SIZE]
-
-
-@compiled
-def information_tensor(state, player, out):
-    offset = _write_player_and_hand(state, player, out)
-    num_cards = state[deck.DECK_SIZE]
-    cards_in_play = 2 * state[HAND_SIZE]
-    played_by = offset + cards_in_play * num_cards
-    bets = played_by + cards_in_play * 2
-    for index in range(state[CARDS_PLAYED]):
-        card, called, seat = history_entry(state, index)
-        out[offset + index * num_cards + card] = 1.0
-        out[played_by + 2 * index + seat] = 1.0
-        if state[BETTING] == 1:
-            _write_bet(out, bets + 3 * index, True, called)
-    if state[BETTING] == 1 and state[CARDS_PLAYED] < cards_in_play and state[PHASE] >= ANSWERING:
-        _write_bet(out, bets + 3 * state[CARDS_PLAYED], state[PHASE] == PLAYING, state[CALLED])
-
-
-@compiled
-def _write_bet(out, offset, settled, called):
-    """What was said before a card: nothing (checked, freely or by force), a bet, a bet that was called."""
-    if settled and called == 0:
-        out[offset] = 1.0
-    else:
-        out[offset + 1] = 1.0
-        out[offset + 2] = called
-
-
-@compiled
-def observation_tensor(state, player, out):
-    offset = _write_player_and_hand(state, player, out)
-    num_cards = state[deck.DECK_SIZE]
-    if state[LED_CARD] != NO_CARD:
-        out[offset + state[LED_CARD]] = 1.0
-    offset += num_cards
-    for index in range(state[CARDS_PLAYED]):
-        card, _, seat = history_entry(state, index)
-        out[offset + seat * num_cards + card] = 1.0
-    offset += 2 * num_cards
-    if state[PHASE] != DEALING and state[PHASE] != OVER:
-        out[offset + state[CARDS_PLAYED] // 2] = 1.0
-    offset += state[HAND_SIZE]
-    if state[BETTING] == 1:
-        if state[PHASE] != DEALING and state[PHASE] != OVER:
-            out[offset + state[PHASE] - DECIDING] = 1.0
-        out[offset + 3 + state[ANTE] - 1] = 1.0
-        if state[LAST_BETTOR] != NOBODY:
-            out[offset + 3 + 2 * state[HAND_SIZE] + 1 + state[LAST_BETTOR]] = 1.0
 
 
 KERNEL = Kernel(

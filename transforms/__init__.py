@@ -1,5 +1,7 @@
 """Games made from games; importing this package registers every transform with OpenSpiel."""
 
-import transforms.card_isomorphism
-import transforms.partner_oracle
-import transforms.tied_rewards  # noqa: F401
+from transforms import bucketing, card_isomorphism, partner_oracle, tied_rewards
+
+__all__ = ["TRANSFORMS"]
+
+TRANSFORMS = (bucketing.NAME, card_isomorphism.NAME, partner_oracle.NAME, tied_rewards.NAME)

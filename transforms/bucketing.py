@@ -22,13 +22,15 @@ import numpy as np
 import pyspiel
 
 from cardtable.compiled import compiled
+from cardtable.parameters import refusal, require_one_of
 from cardtable.rules import CHANCE, Forgetting, Kernel, Origin, Piece, Rules
 from cardtable.spiel import Wording
 from transforms.card_isomorphism import MAX_LEGAL_ACTIONS
 from transforms.wrapping import TransformedGame, base_game, original_game, transform_type
 
+NAME = "python_bucketing"
 DEFAULTS = {"hand": "exact", "history": "exact"}
-GAME_TYPE = transform_type("python_bucketing", "Bucketing", DEFAULTS)
+GAME_TYPE = transform_type(NAME, "Bucketing", DEFAULTS)
 
 # The last slots of the state.
 HAND_SLOT = -2
@@ -39,7 +41,7 @@ NUM_SLOTS = 2
 class BucketingGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(GAME_TYPE.short_name, params)
+        base = base_game(NAME, params)
         kept = {**DEFAULTS, **{name: params[name] for name in DEFAULTS if name in params}}
         rules = bucketed_rules(base.rules, kept["hand"], kept["history"], str(base))
         wording = BucketedWording(base.wording, base.rules, original_game(base).wording)
@@ -50,12 +52,11 @@ def bucketed_rules(rules: Rules, hand: str, history: str, name: str = "the game"
     """The same game played by players who keep only this much of hand and history."""
     forgetting = rules.forgetting
     if forgetting is None:
-        raise ValueError(f"python_bucketing: {name} does not say what can be forgotten; allowed: games that do")
-    if hand not in forgetting.hands:
-        raise ValueError(f"python_bucketing: hand is {hand!r}; allowed: {', '.join(forgetting.hands)}")
-    if history not in forgetting.histories:
-        raise ValueError(f"python_bucketing: history is {history!r}; allowed: {', '.join(forgetting.histories)}")
-    kept = forgetting.hands.index(hand), forgetting.histories.index(history)
+        raise refusal(f"{name} does not say what can be forgotten", "games that do", NAME)
+    kept = (
+        require_one_of("hand", hand, forgetting.hands, NAME),
+        require_one_of("history", history, forgetting.histories, NAME),
+    )
     kernel, label = _functions(rules.kernel, forgetting, rules.origin.label if rules.origin else _same_action)
     pieces = (*forgetting.pieces(rules, *kept), Piece("choices", (forgetting.most_actions + 1,), "private"))
     deals = rules.weighted_deals

@@ -30,13 +30,15 @@ import pyspiel
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from cardtable.parameters import refusal, require_one_of
 from cardtable.rules import CHANCE, Forgetting, Kernel, Origin, Piece, Rules, Symmetry, WeightedDeals
 from cardtable.spiel import Wording
 from transforms.wrapping import TransformedGame, base_game, transform_type
 
+NAME = "python_card_isomorphism"
 METHODS = ("orbit", "thesis")
 DEFAULTS = {"method": METHODS[0]}
-GAME_TYPE = transform_type("python_card_isomorphism", "Card isomorphism", DEFAULTS)
+GAME_TYPE = transform_type(NAME, "Card isomorphism", DEFAULTS)
 
 MAX_SUITS = 4
 MAX_LEGAL_ACTIONS = 64
@@ -50,7 +52,7 @@ NUM_RENAMINGS = np.array([math.factorial(suits) for suits in range(MAX_SUITS + 1
 class CardIsomorphismGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(GAME_TYPE.short_name, params)
+        base = base_game(NAME, params)
         method = params.get("method", DEFAULTS["method"])
         rules, canonical = isomorphic_rules(base.rules, method, str(base))
         wording = IsomorphicWording(base.wording, canonical, method == "orbit")
@@ -62,14 +64,12 @@ def isomorphic_rules(rules: Rules, method: str = "orbit", name: str = "the game"
 
     `canonical` takes a state of the base game.
     """
-    if method not in METHODS:
-        raise ValueError(f"python_card_isomorphism: method is {method!r}; allowed: {', '.join(METHODS)}")
+    require_one_of("method", method, METHODS, NAME)
     if rules.symmetry is None:
-        raise ValueError(
-            f"python_card_isomorphism: {name} does not declare interchangeable suits; allowed: games that do"
-        )
-    if len(rules.interchangeable_suits) > MAX_SUITS:
-        raise ValueError(f"python_card_isomorphism: {name} has more than {MAX_SUITS} interchangeable suits")
+        raise refusal(f"{name} does not declare interchangeable suits", "games that do", NAME)
+    suits = len(rules.interchangeable_suits)
+    if suits > MAX_SUITS:
+        raise refusal(f"{name} has {suits} interchangeable suits", f"at most {MAX_SUITS}", NAME)
     common: dict[str, Any] = {
         # Canonical names are one player's own: nothing is common knowledge under them.
         "information_pieces": tuple(map(_private, rules.information_pieces)),
@@ -87,7 +87,7 @@ def isomorphic_rules(rules: Rules, method: str = "orbit", name: str = "the game"
         **common,
         kernel=kernel,
         root=root,
-        max_chance_outcomes=max(rules.max_chance_outcomes, int(NUM_RENAMINGS[len(rules.interchangeable_suits)])),
+        max_chance_outcomes=max(rules.max_chance_outcomes, int(NUM_RENAMINGS[suits])),
         max_chance_nodes=rules.max_chance_nodes + rules.max_game_length,
         forgetting=forgetting,
         origin=_origin(rules, label),

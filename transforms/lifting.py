@@ -16,7 +16,7 @@ from numba import types
 from open_spiel.python.policy import Policy
 
 from cardtable.compiled import entry_point
-from cardtable.parameters import UserError
+from cardtable.parameters import UserError, refusal
 from cardtable.player import Player, drawing_player
 from cardtable.rules import (
     INTEGERS,
@@ -37,20 +37,20 @@ def lift(policy: Policy | pyspiel.Policy, transform: CardGame, base_game: CardGa
     require_inside(base_game, transform)
     made_for = getattr(policy, "game", None)
     if made_for is not None and str(made_for) != str(transform):
-        raise ValueError(f"lift: the policy is one of {made_for}, not of the transform {transform}")
+        raise UserError(f"lift: the policy is one of {made_for}, not of the transform {transform}")
     return LiftedPolicy(policy, transform, base_game)
 
 
 def require_inside(base_game: CardGame, transform: CardGame) -> None:
-    """ValueError unless the transform was made, in one or more steps, from the base game."""
+    """UserError unless the transform was made, in one or more steps, from the base game."""
     inside = [transform]
     while isinstance(inside[-1], TransformedGame):
         inside.append(inside[-1].base)
     if str(base_game) not in map(str, inside[1:]):
         allowed = ", ".join(map(str, inside[1:])) or "none, as it is no transform"
-        raise ValueError(f"lift: base_game is {base_game}; allowed for {transform}: {allowed}")
+        raise refusal(f"base_game is {base_game}", f"games inside {transform}: {allowed}", "lift")
     if transform.rules.origin is None:
-        raise ValueError(f"lift: {transform} shows its players nothing but {base_game} does: there is nothing to lift")
+        raise UserError(f"lift: {transform} shows its players nothing but {base_game} does: there is nothing to lift")
 
 
 def lifted_player(player: Player, transform: CardGame, base_game: CardGame) -> Player:

@@ -27,13 +27,15 @@ import pyspiel
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from cardtable.parameters import refusal, require, require_number
 from cardtable.randomness import below, uniform
 from cardtable.rules import CHANCE, Kernel, Piece, Rules
 from cardtable.spiel import Wording
 from transforms.wrapping import TransformedGame, base_game, transform_type
 
+NAME = "python_partner_oracle"
 DEFAULTS = {"accuracy": 1.0, "step": 0.0, "team": -1}
-GAME_TYPE = transform_type("python_partner_oracle", "Partner oracle", DEFAULTS)
+GAME_TYPE = transform_type(NAME, "Partner oracle", DEFAULTS)
 
 BOTH_TEAMS = -1
 NOT_LISTENING = -1
@@ -42,7 +44,7 @@ NOT_LISTENING = -1
 class PartnerOracleGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(GAME_TYPE.short_name, params)
+        base = base_game(NAME, params)
         options = DEFAULTS | {name: value for name, value in params.items() if name != "game"}
         rules = oracle_rules(base.rules, **options, name=str(base))
         partner = listening_partners(base.rules, options["team"])
@@ -101,24 +103,19 @@ def listening_partners(rules: Rules, team: int) -> np.ndarray:
 
 
 def _check_oracle(accuracy: float, step: float, team: int) -> None:
-    if not 0.0 <= accuracy <= 1.0:
-        raise ValueError(f"python_partner_oracle: accuracy is {accuracy}; allowed: 0. to 1.")
-    if not 0.0 <= step < np.inf:
-        raise ValueError(f"python_partner_oracle: step is {step}; allowed: 0. or more")
-    if team not in (BOTH_TEAMS, 0, 1):
-        raise ValueError(f"python_partner_oracle: team is {team}; allowed: -1 (both teams), 0, 1")
+    require_number("accuracy", accuracy, 0, 1, NAME)
+    require_number("step", step, 0, of=NAME)
+    require(team in (BOTH_TEAMS, 0, 1), "team", team, f"{BOTH_TEAMS} (both teams), 0, 1", NAME)
 
 
 def _check_game(rules: Rules, name: str) -> None:
     if not rules.teams:
-        raise ValueError(f"python_partner_oracle: {name} declares no teams; allowed: games with two teams of two")
+        raise refusal(f"{name} declares no teams", "games with two teams of two", NAME)
     if sorted(len(team) for team in rules.teams) != [2, 2]:
-        raise ValueError(f"python_partner_oracle: {name} has teams {rules.teams}; allowed: two teams of two")
+        raise refusal(f"{name} has teams {rules.teams}", "two teams of two", NAME)
     hands = rules.root[deck.ROOM : deck.ROOM + rules.num_players].tolist()
     if set(hands) != {1}:
-        raise ValueError(
-            f"python_partner_oracle: {name} deals {hands} cards to the seats; allowed: games with one private card each"
-        )
+        raise refusal(f"{name} deals {hands} cards to the seats", "games with one private card each", NAME)
 
 
 @compiled

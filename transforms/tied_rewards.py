@@ -13,23 +13,25 @@ import numpy as np
 import pyspiel
 
 from cardtable.compiled import compiled
+from cardtable.parameters import refusal
 from cardtable.rules import Rules
 from transforms.wrapping import TransformedGame, base_game, transform_type
 
-GAME_TYPE = transform_type("python_tied_rewards", "Tied rewards", {})
+NAME = "python_tied_rewards"
+GAME_TYPE = transform_type(NAME, "Tied rewards", {})
 
 
 class TiedRewardsGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(GAME_TYPE.short_name, params)
+        base = base_game(NAME, params)
         super().__init__(GAME_TYPE, base, tied_rules(base.rules, str(base)), base.wording, params)
 
 
 def tied_rules(rules: Rules, name: str = "the game") -> Rules:
     """The same game in which partners share what they win."""
     if not rules.teams:
-        raise ValueError(f"python_tied_rewards: {name} declares no teams; allowed: games with teams")
+        raise refusal(f"{name} declares no teams", "games with teams", NAME)
     sizes = {len(team) for team in rules.teams}
     largest = max(sizes)
     team_of = np.empty(rules.num_players, np.int64)

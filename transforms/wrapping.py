@@ -15,6 +15,7 @@ import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.parameters import bad_value, refusal
 from cardtable.randomness import generator
 from cardtable.rules import CHANCE, Rules
 from cardtable.spiel import CardGame, CardState, Wording, card_game_type, utility_type
@@ -36,16 +37,14 @@ def transform_type(short_name: str, long_name: str, parameters: Mapping[str, Any
 
 
 def base_game(transform: str, params: Mapping[str, Any]) -> CardGame:
-    """The game named by the parameter `game`; ValueError if it is missing or not one that can be transformed."""
+    """The game named by the parameter `game`; UserError if it is missing or not one that can be transformed."""
     description = dict(params.get("game") or {})
     name = description.pop("name", None)
     if name is None:
-        raise ValueError(f"{transform}: the parameter game is missing; write {transform}(game=python_toepen())")
+        raise refusal("the parameter game is missing", f"a game, as in {transform}(game=python_toepen())", transform)
     game = pyspiel.load_game(name, description)
     if not isinstance(game, CardGame):
-        raise ValueError(
-            f"{transform}: game is {name}; allowed: games and transforms of CardSpiel, made of a rules record"
-        )
+        raise bad_value("game", name, "games and transforms of CardSpiel, made of a rules record", transform)
     return game
 
 

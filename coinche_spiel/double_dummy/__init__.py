@@ -30,6 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from cardtable.parameters import bad_value, refusal, require_whole, require_whole_numbers
 from coinche_spiel.cards import ALL_CARDS, NUM_CARDS, NUM_RANKS, NUM_SUITS
 from coinche_spiel.double_dummy.positions import ILLEGAL, NO_CARD, solve_all_cards, solve_questions, solve_values
 from coinche_spiel.double_dummy.search import CHOICES, HITS, NODES, Workspace, new_workspace
@@ -178,8 +179,7 @@ def _workspace() -> Workspace:
 
 def _spread(solve: Callable[[slice], None], count: int, threads: int) -> None:
     """Solves all positions; with several threads each takes the next few until none are left."""
-    if threads < 1:
-        raise ValueError(f"threads must be 1 or more, not {threads}")
+    require_whole("threads", threads, 1)
     if threads == 1:
         solve(slice(0, count))
         return
@@ -225,44 +225,39 @@ def _many(hands, trump, leader, trick, sweep_bonus, tricks_taken) -> tuple[np.nd
     """Checks positions and lays them out as arrays: hands, trumps, leaders, tricks, sweepers."""
     sets = np.ascontiguousarray(np.asarray(hands, np.int64))
     if sets.ndim != 2 or sets.shape[1] != SEATS:
-        raise ValueError(f"hands must be {SEATS} card sets for each position, not an array of shape {sets.shape}")
+        raise refusal(f"hands has the shape {sets.shape}", f"{SEATS} card sets for each position")
     count = len(sets)
-    trumps = _numbers("trump", trump, count)
-    leaders = _numbers("leader", leader, count)
+    trumps = require_whole_numbers("trump", trump, 0, NUM_SUITS - 1, count)
+    leaders = require_whole_numbers("leader", leader, 0, SEATS - 1, count)
     tricks = np.full((count, SEATS - 1), NO_CARD, np.int64)
     if trick is not None:
         played = np.asarray(trick, np.int64).reshape(count, -1)
         if played.shape[1] >= SEATS:
-            raise ValueError(f"trick must hold at most {SEATS - 1} cards, not {played.shape[1]}")
+            raise refusal(f"trick has {played.shape[1]} cards", f"at most {SEATS - 1}, as the fourth ends it")
         tricks[:, : played.shape[1]] = played
     _check_positions(sets, leaders, tricks)
     sweepers = np.full(count, _sweepers(tricks_taken) if sweep_bonus else 0, np.int64)
     return sets, trumps, leaders, tricks, sweepers
 
 
-def _numbers(name: str, numbers, count: int) -> np.ndarray:
-    array = np.asarray(numbers, np.int64)
-    if array.shape not in ((), (count,)) or ((array < 0) | (array >= SEATS)).any():
-        raise ValueError(f"{name} must be from 0 to 3, one number or one for each of {count} positions, not {numbers}")
-    return np.ascontiguousarray(np.broadcast_to(array, count))
-
-
 def _check_positions(hands: np.ndarray, leaders: np.ndarray, tricks: np.ndarray) -> None:
     if ((hands < 0) | (hands > ALL_CARDS)).any():
-        raise ValueError(f"hands must be sets of the {NUM_CARDS} cards")
+        raise refusal("hands has other numbers than card sets", f"sets of the {NUM_CARDS} cards")
     if ((tricks < NO_CARD) | (tricks >= NUM_CARDS)).any() or ((tricks[:, 1:] >= 0) & (tricks[:, :-1] < 0)).any():
-        raise ValueError(f"trick must hold card ids from 0 to {NUM_CARDS - 1}, in the order they were played")
+        raise refusal(
+            "trick has other numbers than cards", f"card ids, 0 to {NUM_CARDS - 1}, in the order they were played"
+        )
     sizes = np.bitwise_count(hands).astype(np.int64)
     played = np.where(tricks >= 0, 1 << np.maximum(tricks, 0), 0)
     everything = np.bitwise_or.reduce(hands, axis=1) | np.bitwise_or.reduce(played, axis=1)
     if (np.bitwise_count(everything) != sizes.sum(axis=1) + (tricks >= 0).sum(axis=1)).any():
-        raise ValueError("a card may be in one place only: one hand, or the trick")
+        raise refusal("a card is in two places", "one place only, a hand or the trick")
     turn = (np.arange(SEATS) - leaders[:, None]) % SEATS  # when each seat plays to the trick
     before = sizes + (turn < (tricks >= 0).sum(axis=1)[:, None])
     if (before != before[:, :1]).any() or (before < 1).any() or (before > NUM_RANKS).any():
-        raise ValueError(
-            f"every player must have begun the trick with the same number of cards, from 1 to {NUM_RANKS}; "
-            f"hands of {sizes.tolist()[0]} cards do not fit"
+        raise refusal(
+            f"hands have {sizes.tolist()[0]} cards",
+            f"the same number of cards for every player when the trick began, 1 to {NUM_RANKS}",
         )
 
 
@@ -270,5 +265,5 @@ def _sweepers(tricks_taken: tuple[int, int]) -> int:
     """Bit s: side s may still take all tricks."""
     north_south, east_west = tricks_taken
     if north_south < 0 or east_west < 0:
-        raise ValueError(f"tricks_taken must not be negative, not {tricks_taken}")
+        raise bad_value("tricks_taken", tricks_taken, "two numbers, 0 or more")
     return (1 if east_west == 0 else 0) | (2 if north_south == 0 else 0)

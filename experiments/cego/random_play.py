@@ -11,7 +11,7 @@ from cardtable.batch import play_out
 from cardtable.progress import LateProgress
 from cego_spiel.card_strength import LOW_SHARE, low_cards
 from cego_spiel.cards import LOW, NUM_CARDS, card_name
-from cego_spiel.game import cego_rules
+from cego_spiel.rules import cego_rules
 from experiments.running import tables
 from experiments.running.plots import plt
 

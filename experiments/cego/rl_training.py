@@ -25,6 +25,7 @@ from cardtable.progress import LateProgress
 from cardtable.rows import encode_rows
 from cardtable.spiel import CardGame
 from cego_spiel import rules as cego
+from cego_spiel import state as cego_slots
 from experiments.running.directory import RunDirectory
 from experiments.running.plots import plt
 from gongzhu_spiel import rules as gongzhu
@@ -109,7 +110,7 @@ def make_agent(kind: str, game: CardGame, episodes: int, seed: int) -> Any:
 def running_score(game: CardGame) -> Callable[[np.ndarray], float]:
     """What the learner has won so far, from the state array: 0 throughout where nothing is won before the end."""
     name, root = game.get_type().short_name, game.rules.root
-    if name == "python_cego" and root[cego.POINT_REWARD] and not root[cego.ZERO_SUM]:
+    if name == "python_cego" and root[cego_slots.POINT_REWARD] and not root[cego_slots.ZERO_SUM]:
         return lambda array: cego.single_player_half_points(array) / 2
     if name == "python_gongzhu":
         return gongzhu.team_result

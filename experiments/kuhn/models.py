@@ -14,7 +14,7 @@ import numpy as np
 import pyspiel
 
 import cardspiel  # noqa: F401
-from kuhn_collab import rules
+from kuhn_collab import state as slots
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.cfr import CFRSolver
 from solvers.noisy_signals import NoisySignals, NoisySignalSolver
@@ -91,8 +91,8 @@ class Laboratory:
             if model.sees != "noisy"
         }
         self.cards = self.noisy.cards  # (seats, deals)
-        self.card_of_type = np.empty((rules.NUM_SEATS, rules.NUM_CARDS), np.int64)
-        for seat in range(rules.NUM_SEATS):
+        self.card_of_type = np.empty((slots.NUM_SEATS, slots.NUM_CARDS), np.int64)
+        for seat in range(slots.NUM_SEATS):
             self.card_of_type[seat, self.tree.types[seat]] = self.cards[seat]
 
     def train(
@@ -162,7 +162,7 @@ class Laboratory:
         table = np.ones(self.noisy.table_shape)
         for node, who in self._moves():
             table[node] = 1.0 / len(self.tree.children[self.tree.parent[node]])
-            partner = (who + 2) % rules.NUM_SEATS
+            partner = (who + 2) % slots.NUM_SEATS
             table[node, self.cards[who], self.cards[partner]] = oracle_behaviour[node, self.oracle_tree.types[who]]
         return table
 
@@ -225,7 +225,7 @@ class Laboratory:
 
     def marginal_behaviour(self, strategies: tuple[TeamStrategy, TeamStrategy]) -> np.ndarray:
         """How often each seat acts how under correlated strategies: the same play without the common lottery."""
-        weight = np.full((self.tree.num_nodes, rules.NUM_CARDS), 1e-15)  # never reached: as good as uniform
+        weight = np.full((self.tree.num_nodes, slots.NUM_CARDS), 1e-15)  # never reached: as good as uniform
         realizations = [strategy.realization() for strategy in strategies]
         for node, who in self._moves():
             beliefs = strategies[who % 2].beliefs

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.kuhn.models import SEATS, Laboratory
-from kuhn_collab import rules
+from kuhn_collab import state as slots
 from kuhn_collab.game import ACTION_NAMES, CARD_NAMES
 from solvers.teams.beliefs import TeamStrategy
 
@@ -69,7 +69,7 @@ def opening_signals(laboratory: Laboratory, strategy: TeamStrategy) -> list[Sign
     def acts(seat: int, action: int) -> np.ndarray:
         """(plans, cards): whether the plan tells a card so."""
         node = laboratory.node(*[CHECK] * seat)
-        told = np.array([[plan.get((node, own)) == action for own in range(rules.NUM_CARDS)] for plan in plans])
+        told = np.array([[plan.get((node, own)) == action for own in range(slots.NUM_CARDS)] for plan in plans])
         return laboratory.by_card(seat, told.astype(float))
 
     probabilities = np.array([probability for probability, _ in lottery])

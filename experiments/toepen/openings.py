@@ -8,7 +8,7 @@ import numpy as np
 import pyspiel
 
 from toepen_spiel.game import ToepenWording
-from toepen_spiel.rules import HAND
+from toepen_spiel.state import HAND
 
 TENTHS = 10
 

@@ -23,7 +23,8 @@ from cardtable.compiled import compiled, entry_point
 from cardtable.rules import CHANCE, FUNCTION_TYPES, TERMINAL, Rules
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.sampling.keys import EMPTY, find_slot
-from toepen_spiel.rules import BET, CALL, CHECK, FOLD, history_entry, toepen_rules
+from toepen_spiel.rules import toepen_rules
+from toepen_spiel.state import BET, CALL, CHECK, FOLD, history_entry
 from transforms.card_isomorphism import isomorphic_rules
 
 MAX_ACTIONS = 64

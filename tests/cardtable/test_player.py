@@ -138,7 +138,7 @@ def test_a_policy_of_an_abstraction_plays_the_original_game(tmp_path: Path) -> N
     for state in _decisions(base):
         found = player.policy(base).action_probabilities(state)
         assert found == pytest.approx(lifted.action_probabilities(state))
-    with pytest.raises(UserError, match="allowed for"):
+    with pytest.raises(UserError, match="allowed: games inside"):
         find_player(str(tmp_path / "coarse.npz"), pyspiel.load_game("python_toepen"))
 
 

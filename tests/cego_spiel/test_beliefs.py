@@ -16,8 +16,9 @@ from cardtable.randomness import generator
 from cardtable.rules import GENERATOR, INTEGER, STATE
 from cardtable.tricks import played_card
 from cego_spiel import rules
+from cego_spiel import state as slots
 from cego_spiel.beliefs import resample
-from cego_spiel.game import cego_rules
+from cego_spiel.rules import cego_rules
 from tests.cego_spiel import oracle
 from tests.cego_spiel.oracle import DECK
 
@@ -31,7 +32,7 @@ def resample_often(state, player, generator, hands_and_dealt):
     for row in range(len(hands_and_dealt)):
         resample(copy, player, generator)
         for seat in range(4):
-            hands_and_dealt[row, seat] = copy[rules.HAND + seat]
+            hands_and_dealt[row, seat] = copy[slots.HAND + seat]
         hands_and_dealt[row, 4] = copy[deck.DEALT]
 
 
@@ -44,7 +45,7 @@ def ending(subgame, restrict, moves, seed):
     while True:
         state = variant.new_state()
         rules.deal(state, source)
-        while rules.current_player(state) >= 0 and state[rules.CARDS_PLAYED] < moves:
+        while rules.current_player(state) >= 0 and state[slots.CARDS_PLAYED] < moves:
             legal = actions[: rules.legal_actions(state, actions)]
             avoided = [card for card in legal if card != 32]  # else hardly any game of Ultimo lasts
             rules.apply_action(state, int(rng.choice(avoided or legal)))
@@ -58,7 +59,7 @@ def card_names(cards):
 
 def known_to_all(state):
     """Played cards by seat, and the suits each seat has shown to lack, from the history."""
-    plays = [played_card(state, rules.TRICKS, index) for index in range(int(state[rules.CARDS_PLAYED]))]
+    plays = [played_card(state, slots.TRICKS, index) for index in range(int(state[slots.CARDS_PLAYED]))]
     played, lacks = [set() for _ in range(4)], [set() for _ in range(4)]
     for index, (seat, card) in enumerate(plays):
         led = DECK[plays[index - index % 4][1]][0]
@@ -92,10 +93,10 @@ def possible_hands(state, player, subgame, restrict):
     played, lacks = known_to_all(state)
     single_knows_blind = subgame == "standard" and player == 0
     hidden = [seat for seat in range(4) if seat != player]
-    unseen = set(DECK) - set().union(*played) - card_names(state[rules.HAND + player])
+    unseen = set(DECK) - set().union(*played) - card_names(state[slots.HAND + player])
     if single_knows_blind:
-        unseen -= card_names(state[rules.LEGAGE])
-    sizes = [int(state[rules.HAND + seat]).bit_count() for seat in range(4)]
+        unseen -= card_names(state[slots.LEGAGE])
+    sizes = [int(state[slots.HAND + seat]).bit_count() for seat in range(4)]
     weights = Counter()
     times_dealt = Counter()
 
@@ -142,7 +143,7 @@ def test_all_deals_that_agree_with_the_information_are_equally_likely(subgame, r
     resample_often(state, player, generator(7), samples)
 
     hidden = [seat for seat in range(4) if seat != player]
-    assert (samples[:, player] == state[rules.HAND + player]).all()
+    assert (samples[:, player] == state[slots.HAND + player]).all()
     counts = Counter(map(tuple, samples[:, hidden].tolist()))
     assert set(counts) <= set(weights)
     expected = np.array([weights[key] for key in weights]) * len(samples) / total
@@ -188,6 +189,6 @@ def test_resampling_at_the_start_draws_the_restricted_deal():
     while len(reference) < 3000:
         fresh = variant.new_state()
         rules.deal(fresh, source)
-        if fresh[deck.DEALT] & state[rules.HAND + 1] == 0:  # what player 1 holds nobody else has
+        if fresh[deck.DEALT] & state[slots.HAND + 1] == 0:  # what player 1 holds nobody else has
             reference.append(sum(map(oracle.value, card_names(fresh[deck.DEALT]))))
     assert stats.ks_2samp(worth, reference).pvalue > 1e-4

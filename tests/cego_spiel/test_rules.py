@@ -15,9 +15,10 @@ from cardtable import deck
 from cardtable.batch import play_out
 from cardtable.randomness import generator
 from cego_spiel import rules
+from cego_spiel import state as slots
 from cego_spiel.cards import HALF_POINTS, HIGH, LOW, NUM_CARDS
-from cego_spiel.game import cego_rules
 from cego_spiel.restrictions import HAND_SIZE, START, WAYS, draw_hand, is_valid, num_valid_hands
+from cego_spiel.rules import cego_rules
 from tests.cego_spiel import oracle
 from tests.cego_spiel.oracle import DECK
 
@@ -61,9 +62,9 @@ def test_same_as_the_plain_rules(subgame, restrict, chance):
     while True:
         position = oracle.look(subgame, piles[:4], piles[4], plays)
         for seat in range(4):
-            assert card_names(state.array[rules.HAND + seat]) == position.holding[seat]
-            assert state.array[rules.POINTS + seat] == 2 * position.points[seat]
-            assert state.array[rules.TRICKS_WON + seat] == position.winners.count(seat)
+            assert card_names(state.array[slots.HAND + seat]) == position.holding[seat]
+            assert state.array[slots.POINTS + seat] == 2 * position.points[seat]
+            assert state.array[slots.TRICKS_WON + seat] == position.winners.count(seat)
         if position.player is None:
             break
         assert state.current_player() == position.player
@@ -259,7 +260,7 @@ def test_chance_nodes_give_every_deal_the_same_probability(subgame):
             state.apply_action(pile)
         assert log_probability == pytest.approx(-math.log(deals), rel=1e-12)
         assert (state.array[deck.DEALT : deck.DEALT + 5] == dealt[deck.DEALT : deck.DEALT + 5]).all()
-        assert (state.array[rules.TRICKS :] == dealt[rules.TRICKS :]).all()
+        assert (state.array[slots.TRICKS :] == dealt[slots.TRICKS :]).all()
 
 
 def test_deal_completes_a_started_deal():
@@ -354,11 +355,11 @@ def test_teams():
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ("subgame=skat", "subgame is skat; allowed: standard, solo, ultimo, bettel, piccolo, raeuber"),
-        ("reward=money", "reward is money; allowed: auto, win, points"),
-        ("subgame=bettel,reward=points", "reward is points with subgame bettel; allowed: auto, win"),
-        ("ties=last", "ties is last; allowed: first, split"),
-        ("subgame=solo,ties=split", "ties is split with subgame solo; allowed: first"),
+        ("subgame=skat", "subgame is 'skat'; allowed: standard, solo, ultimo, bettel, piccolo, raeuber"),
+        ("reward=money", "reward is 'money'; allowed: auto, win, points"),
+        ("subgame=bettel,reward=points", "reward is 'points' with subgame 'bettel'; allowed: auto, win"),
+        ("ties=last", "ties is 'last'; allowed: first, split"),
+        ("subgame=solo,ties=split", "ties is 'split' with subgame 'solo'; allowed: first"),
     ],
 )
 def test_impossible_options(parameters, complaint):

@@ -192,10 +192,10 @@ GOOD = [parse_cards(cards) for cards in ("JS 9S", "AS AH", "10S KH", "KS 10H")]
         ({"hands": GOOD[:3]}, "4 card sets"),
         ({"hands": [GOOD[0], GOOD[0], GOOD[2], GOOD[3]]}, "one place only"),
         ({"hands": [GOOD[0] & -GOOD[0], *GOOD[1:]]}, "same number of cards"),
-        ({"hands": [0, 0, 0, 0]}, "from 1 to 8"),
+        ({"hands": [0, 0, 0, 0]}, "1 to 8"),
         ({"hands": [1 << 32, *GOOD[1:]]}, "32 cards"),
-        ({"trump": 4}, "trump must be from 0 to 3"),
-        ({"leader": -1}, "leader must be from 0 to 3"),
+        ({"trump": 4}, "trump is 4; allowed: 0 to 3"),
+        ({"leader": -1}, "leader is -1; allowed: 0 to 3"),
         ({"trick": [31]}, "same number of cards"),
         ({"trick": [32]}, "0 to 31"),
         ({"trick": [28, 29, 30, 31]}, "at most 3"),
@@ -208,7 +208,7 @@ def test_impossible_positions_are_refused(arguments, complaint):
 
 
 def test_threads_must_be_positive():
-    with pytest.raises(ValueError, match="threads must be 1 or more"):
+    with pytest.raises(ValueError, match="threads is 0; allowed: 1 or more"):
         solve_batch([GOOD], 0, threads=0)
 
 

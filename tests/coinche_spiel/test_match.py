@@ -193,8 +193,8 @@ def test_what_a_player_sees():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"target": 0}, "target is 0; allowed: from 1 to 1000000"),
-        ({"max_deals": 0}, "max_deals is 0; allowed: from 1 to 1000"),
+        ({"target": 0}, "target is 0; allowed: 1 to 1000000"),
+        ({"max_deals": 0}, "max_deals is 0; allowed: 1 to 1000"),
         ({"hand_size": 9}, "hand_size is 9"),
     ],
 )

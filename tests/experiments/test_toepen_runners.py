@@ -230,5 +230,5 @@ def test_profiles_are_of_transforms() -> None:
         pyspiel.load_game(under_isomorphism(toepen(*size, True, True), "orbit")) for size in [(2, 2, 2), (2, 3, 2)]
     )
     nothing = InformationTable(orbits.rules.key_words, orbits.num_distinct_actions())
-    with pytest.raises(ValueError, match="allowed for"):
+    with pytest.raises(ValueError, match="allowed: games inside"):
         lifted_player(average_player("uniform", orbits, nothing), orbits, others.base)

@@ -13,6 +13,7 @@ from cardtable.player import compiled_player, find_player, players_of
 from cardtable.randomness import generator
 from cardtable.tricks import played_card
 from gongzhu_spiel import players, rules
+from gongzhu_spiel import state as slots
 from gongzhu_spiel.players import mr_greed, mr_if, mr_team
 from tests.gongzhu_spiel import oracle
 
@@ -46,12 +47,12 @@ def position(table, hand):
             dealt[seat] |= 1 << rest.pop()
     for seat in range(4):
         state[rules.deck.DEALT + seat] = dealt[seat]
-        state[rules.HAND + seat] = dealt[seat]
+        state[slots.HAND + seat] = dealt[seat]
         state[rules.deck.ROOM + seat] = 0
     state[rules.deck.NEXT_CARD] = 52
     for name in names:
         rules.apply_action(state, number(name))
-    assert state[rules.TURN] == len(names)
+    assert state[slots.TURN] == len(names)
     return state
 
 
@@ -197,21 +198,21 @@ def test_mr_greed_predicts_the_replies_as_the_paper_says():
         rules.deal(state, generator(seed))
         for _ in range(chance.randrange(48)):
             rules.apply_action(state, chance.choice(actions[: rules.legal_actions(state, actions)].tolist()))
-        root, place = int(state[rules.TURN]), int(state[rules.CARDS_PLAYED]) % 4
+        root, place = int(state[slots.TURN]), int(state[slots.CARDS_PLAYED]) % 4
         if place == 3:
             continue
         hands, taken = (
             [{CARDS[card] for card in range(52) if int(state[slot + seat]) >> card & 1} for seat in range(4)]
-            for slot in (rules.HAND, rules.TAKEN)
+            for slot in (slots.HAND, slots.TAKEN)
         )
-        first = int(state[rules.CARDS_PLAYED]) - place
-        table = [CARDS[played_card(state, rules.TRICKS, first + step)[1]] for step in range(place)]
+        first = int(state[slots.CARDS_PLAYED]) - place
+        table = [CARDS[played_card(state, slots.TRICKS, first + step)[1]] for step in range(place)]
         leader = (root - place) % 4
         plain = PlainGreed(hands, taken, leader, table, root)
         mind[:] = 0
         players._remember(state, root, place, mind)
         for step in range(place, 4):
-            mind[players.HANDS + step] = state[rules.HAND + (leader + step) % 4]
+            mind[players.HANDS + step] = state[slots.HAND + (leader + step) % 4]
         for card in actions[: rules.legal_actions(state, actions)].tolist():
             mind[players.PLAYED + place] = card
             value = players._value_after_replies(state, mind, place + 1)
@@ -231,12 +232,12 @@ def test_players_only_play_legal_cards_and_only_use_what_they_know(player):
         state = FULL.new_state()
         source = generator(seed)
         rules.deal(state, source)
-        while rules.current_player(state) >= 0:
+        while slots.current_player(state) >= 0:
             legal = actions[: rules.legal_actions(state, actions)].tolist()
             card = player(state, generator(seed))
             assert card in legal
             other = state.copy()
-            rules.resample(other, int(state[rules.TURN]), source)
+            rules.resample(other, int(state[slots.TURN]), source)
             assert player(other, generator(seed)) == card
             rules.apply_action(state, card)
 

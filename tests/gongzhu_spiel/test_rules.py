@@ -19,6 +19,7 @@ from cardtable import deck
 from cardtable.batch import play_out
 from cardtable.randomness import generator
 from gongzhu_spiel import rules
+from gongzhu_spiel import state as slots
 from gongzhu_spiel.features import OPEN_HAND_FEATURES, open_hand_features
 from solvers.best_response import evaluate
 from solvers.cfr import CFRSolver
@@ -66,7 +67,7 @@ def test_worth_of_cards(cards):
 
 
 def test_scored_cards():
-    names = [CARDS[card] for card in rules.scored_cards(FULL.root)]
+    names = [CARDS[card] for card in slots.scored_cards(FULL.root)]
     assert names == [("H", rank) for rank in oracle.RANKS] + [("S", "Q"), ("D", "J"), ("C", "10")]
 
 
@@ -79,7 +80,7 @@ def test_largest_results_by_trying_every_distribution(suits, ranks):
     variant = rules.gongzhu_rules(suits, ranks, 0)
     deck_cards = oracle.full_deck(suits, ranks)
     scored = [card for card in deck_cards if card[0] == "H" or card in named("SQ DJ C10")]
-    assert {deck_cards[card] for card in rules.scored_cards(variant.root)} == set(scored)
+    assert {deck_cards[card] for card in slots.scored_cards(variant.root)} == set(scored)
     best = 0
     for owners in itertools.product(range(4), repeat=len(scored)):
         taken = [{card for card, owner in zip(scored, owners, strict=True) if owner == seat} for seat in range(4)]
@@ -108,8 +109,8 @@ def test_same_as_the_plain_rules(variant, chance):
     while True:
         position = oracle.look(hands, plays, leader)
         for seat in range(4):
-            assert state.array[rules.HAND + seat] == card_set(position.holding[seat], deck_cards)
-            assert state.array[rules.TAKEN + seat] == card_set(position.taken[seat], deck_cards)
+            assert state.array[slots.HAND + seat] == card_set(position.holding[seat], deck_cards)
+            assert state.array[slots.TAKEN + seat] == card_set(position.taken[seat], deck_cards)
         if position.player is None:
             break
         assert state.current_player() == position.player
@@ -158,7 +159,7 @@ def random_state(variant, moves, seed):
 
 def consistent_hands(state, player):
     """All ways to hold the unseen cards given hand sizes and voids seen in the history, by trying them all."""
-    history = [oracle_play(state, index) for index in range(int(state[rules.CARDS_PLAYED]))]
+    history = [oracle_play(state, index) for index in range(int(state[slots.CARDS_PLAYED]))]
     voids = {seat: set() for seat in range(4)}
     for start in range(0, len(history), 4):
         trick = history[start : start + 4]
@@ -166,8 +167,8 @@ def consistent_hands(state, player):
             if card // 13 != trick[0][1] // 13:
                 voids[seat].add(trick[0][1] // 13)
     others = [seat for seat in range(4) if seat != player]
-    sizes = {seat: int(state[rules.HAND + seat]).bit_count() for seat in others}
-    unseen = [card for card in range(52) if any(int(state[rules.HAND + seat]) >> card & 1 for seat in others)]
+    sizes = {seat: int(state[slots.HAND + seat]).bit_count() for seat in others}
+    unseen = [card for card in range(52) if any(int(state[slots.HAND + seat]) >> card & 1 for seat in others)]
     found = set()
     for owners in itertools.product(others, repeat=len(unseen)):
         if all(owners.count(seat) == sizes[seat] for seat in others) and not any(
@@ -182,7 +183,7 @@ def consistent_hands(state, player):
 
 def oracle_play(state, index):
     """The index-th play, from the packed history: eight bits each, seven to a word."""
-    entry = int(state[rules.HISTORY + index // 7]) >> 8 * (index % 7) & 255
+    entry = int(state[slots.HISTORY + index // 7]) >> 8 * (index % 7) & 255
     return entry >> 6, entry & 63
 
 
@@ -197,12 +198,12 @@ def test_resample_is_uniform_over_what_the_player_cannot_tell_apart(seed):
     for _ in range(40 * len(possible)):
         copy = state.copy()
         rules.resample(copy, player, source)
-        assert copy[rules.HAND + player] == state[rules.HAND + player]
+        assert copy[slots.HAND + player] == state[slots.HAND + player]
         for seat in range(4):  # what was played stays played
-            assert copy[deck.DEALT + seat] ^ copy[rules.HAND + seat] == (
-                state[deck.DEALT + seat] ^ state[rules.HAND + seat]
+            assert copy[deck.DEALT + seat] ^ copy[slots.HAND + seat] == (
+                state[deck.DEALT + seat] ^ state[slots.HAND + seat]
             )
-        counts[tuple(int(copy[rules.HAND + seat]) for seat in others)] += 1
+        counts[tuple(int(copy[slots.HAND + seat]) for seat in others)] += 1
     assert set(counts) <= possible
     observed = [counts[hands] for hands in possible]
     assert len(possible) == 1 or stats.chisquare(observed).pvalue > 1e-5
@@ -217,8 +218,8 @@ def test_information_keys_tell_states_apart_exactly():
         for player in range(4):
             words = np.empty(game.rules.key_words, np.int64)
             rules.information_key(state, player, words)
-            history = tuple(oracle_play(state, index) for index in range(int(state[rules.CARDS_PLAYED])))
-            meaning = (player, int(state[rules.HAND + player]), history)
+            history = tuple(oracle_play(state, index) for index in range(int(state[slots.CARDS_PLAYED])))
+            meaning = (player, int(state[slots.HAND + player]), history)
             assert known.setdefault(tuple(words), meaning) == meaning
     assert len(set(known.values())) == len(known)
 
@@ -227,10 +228,10 @@ def test_open_hand_features():
     """The paper's 434 numbers: hands, captured scored cards, table; all seen from the player to move."""
     for seed in range(20):
         state = random_state(FULL, 7 + 2 * seed, seed)
-        player = int(state[rules.TURN])
+        player = int(state[slots.TURN])
         out = np.zeros(OPEN_HAND_FEATURES, np.float32)
         open_hand_features(state, player, out)
-        plays = [CARDS[oracle_play(state, index)[1]] for index in range(int(state[rules.CARDS_PLAYED]))]
+        plays = [CARDS[oracle_play(state, index)[1]] for index in range(int(state[slots.CARDS_PLAYED]))]
         hands = [
             {card for number, card in enumerate(CARDS) if deck.pile_of(state, number) == seat} for seat in range(4)
         ]
@@ -308,7 +309,7 @@ def test_tensors(suits, ranks, leader):
 
 def test_scores_lie_between_minus_600_and_600():
     """Every set of scored cards a player can have."""
-    numbers = rules.scored_cards(FULL.root)
+    numbers = slots.scored_cards(FULL.root)
     scores = [
         rules.score(FULL.root, sum(1 << card for card in chosen))
         for size in range(len(numbers) + 1)
@@ -326,13 +327,13 @@ def test_open_hand_features_need_the_full_deck():
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ("suits=0", "suits is 0; allowed: from 1 to 4"),
+        ("suits=0", "suits is 0; allowed: 1 to 4"),
         ("suits=5", "suits is 5"),
-        ("ranks=0", "ranks is 0; allowed: from 1 to 13"),
+        ("ranks=0", "ranks is 0; allowed: 1 to 13"),
         ("ranks=14", "ranks is 14"),
-        ("leader=4", "leader is 4; allowed: from 0 to 3"),
+        ("leader=4", "leader is 4; allowed: 0 to 3"),
         ("leader=-1", "leader is -1"),
-        ("suits=3,ranks=7", r"suits and ranks is 3 \* 7; allowed: a deck that divides among 4 hands"),
+        ("suits=3,ranks=7", r"suits \* ranks is 21; allowed: a deck that divides among 4 hands"),
     ],
 )
 def test_impossible_parameters(parameters, complaint):

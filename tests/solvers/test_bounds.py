@@ -16,7 +16,7 @@ from solvers.best_response import evaluate
 from solvers.bounds import local_best_response
 from solvers.cfr import CFRSolver
 from solvers.mccfr import ExternalSamplingSolver
-from toepen_spiel import rules as toepen
+from toepen_spiel import state as toepen_slots
 
 TOEPEN = "python_toepen(suits=2,ranks=3,hand_size=2)"
 KUHN = "python_kuhn_collab"
@@ -39,10 +39,10 @@ class Asked(Policy):
 def bets_when_it_wins(state: pyspiel.State) -> dict[int, float]:
     """Toepen with one card each, three ranks: bets if its card beats the card led, and only then; never folds."""
     legal, array = state.legal_actions(), state.array
-    if legal[0] != array[deck.DECK_SIZE] + toepen.CHECK:
+    if legal[0] != array[deck.DECK_SIZE] + toepen_slots.CHECK:
         return {action: float(action == legal[0]) for action in legal}
-    led, card = int(array[toepen.LED_CARD]), int(array[toepen.HAND + 1]).bit_length() - 1
-    wins = led != toepen.NO_CARD and card // 3 == led // 3 and card > led
+    led, card = int(array[toepen_slots.LED_CARD]), int(array[toepen_slots.HAND + 1]).bit_length() - 1
+    wins = led != toepen_slots.NO_CARD and card // 3 == led // 3 and card > led
     return {legal[0]: float(not wins), legal[1]: float(wins)}
 
 
@@ -50,9 +50,9 @@ def timid(state: pyspiel.State) -> dict[int, float]:
     """Toepen: never bets, folds to every bet, plays cards at random."""
     legal = state.legal_actions()
     cards = int(state.array[deck.DECK_SIZE])
-    if legal[0] == cards + toepen.CHECK:
+    if legal[0] == cards + toepen_slots.CHECK:
         return {legal[0]: 1.0, legal[1]: 0.0}
-    if legal[0] == cards + toepen.CALL:
+    if legal[0] == cards + toepen_slots.CALL:
         return {legal[0]: 0.0, legal[1]: 1.0}
     return dict.fromkeys(legal, 1.0 / len(legal))
 

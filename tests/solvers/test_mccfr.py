@@ -22,6 +22,7 @@ from solvers.sampling.hash_table import PLAYER_BITS, row_length
 from solvers.sampling.on_rules import CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY
 from solvers.sampling.on_tree import TreeSampler
 from toepen_spiel import rules as toepen
+from toepen_spiel import state as toepen_slots
 
 TOEPEN_222 = "python_toepen(suits=2,ranks=2,hand_size=2)"
 TOEPEN_232 = "python_toepen(suits=2,ranks=3,hand_size=2)"
@@ -283,7 +284,7 @@ def test_views_and_tables_agree(load, name: str, solver: type, settings: dict) -
 @compiled
 def hand_key(state, player, out):
     """An abstraction that forgets the history: hand, phase and player."""
-    out[0] = state[toepen.HAND + player] | state[toepen.PHASE] << 32 | player << 42
+    out[0] = state[toepen_slots.HAND + player] | state[toepen_slots.PHASE] << 32 | player << 42
 
 
 @compiled

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import toepen_spiel  # noqa: F401
 from cardtable import deck
 from tests.toepen_spiel import oracle
-from toepen_spiel import rules
+from toepen_spiel import state as slots
 
 WORDS = ("check", "bet", "call", "fold")
 
@@ -60,7 +60,7 @@ def test_random_games_follow_the_plain_rules(variant: tuple, seed: int) -> None:
             for option in here.options
         }
         assert state.legal_actions() == sorted(options)
-        held = {card for card in range(suits * ranks) if state.array[rules.HAND + here.player] >> card & 1}
+        held = {card for card in range(suits * ranks) if state.array[slots.HAND + here.player] >> card & 1}
         assert {card for card in options if card < suits * ranks} <= held
         action = int(rng.choice(sorted(options)))
         events = (*events, options[action])
@@ -79,8 +79,8 @@ def test_cards_are_conserved(variant: tuple, seed: int) -> None:
         if state.is_chance_node():
             continue
         array = state.array
-        played = [rules.history_entry(array, index)[0] for index in range(array[rules.CARDS_PLAYED])]
-        places = [int(array[rules.HAND]), int(array[rules.HAND + 1]), int(array[deck.DEALT + 2])]
+        played = [slots.history_entry(array, index)[0] for index in range(array[slots.CARDS_PLAYED])]
+        places = [int(array[slots.HAND]), int(array[slots.HAND + 1]), int(array[deck.DEALT + 2])]
         in_places = [card for place in places for card in range(suits * ranks) if place >> card & 1]
         assert sorted(played + in_places) == list(range(suits * ranks))
         assert places[2].bit_count() == suits * ranks - 2 * hand_size
@@ -140,15 +140,15 @@ def test_no_duty_to_follow_in_the_rules_of_the_thesis_program() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ("suits=5", "suits is 5; allowed: from 1 to 4"),
-        ("suits=0", "suits is 0; allowed: from 1 to 4"),
-        ("suits=-1", "suits is -1; allowed: from 1 to 4"),
-        ("ranks=9", "ranks is 9; allowed: from 1 to 8"),
-        ("ranks=0", "ranks is 0; allowed: from 1 to 8"),
-        ("suits=1,ranks=1,hand_size=1", "allowed: a deck of at least 2 cards"),
-        ("hand_size=0", "hand_size is 0; allowed: from 1 to 16"),
-        ("hand_size=-2", "hand_size is -2; allowed: from 1 to 16"),
-        ("suits=2,ranks=3,hand_size=4", "hand_size is 4; allowed: from 1 to 3, half of the 6 cards"),
+        ("suits=5", "suits is 5; allowed: 1 to 4"),
+        ("suits=0", "suits is 0; allowed: 1 to 4"),
+        ("suits=-1", "suits is -1; allowed: 1 to 4"),
+        ("ranks=9", "ranks is 9; allowed: 1 to 8"),
+        ("ranks=0", "ranks is 0; allowed: 1 to 8"),
+        ("suits=1,ranks=1,hand_size=1", r"suits \* ranks is 1; allowed: 2 or more, as two players need a card each"),
+        ("hand_size=0", "hand_size is 0; allowed: 1 to 16"),
+        ("hand_size=-2", "hand_size is -2; allowed: 1 to 16"),
+        ("suits=2,ranks=3,hand_size=4", "hand_size is 4; allowed: 1 to 3, half of the 6 cards"),
     ],
 )
 def test_impossible_parameters(parameters: str, message: str) -> None:

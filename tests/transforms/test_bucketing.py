@@ -11,7 +11,7 @@ from solvers.arrays.tree import GameTree
 from solvers.lifted import keys_in
 from tests.toepen_spiel import names as judge
 from toepen_spiel.abstraction import COMMON_MULTIPLE, EXACT, bucket_of, sort_actions
-from toepen_spiel.rules import BET, CALL, CHECK, FOLD, RANKS
+from toepen_spiel.state import BET, CALL, CHECK, FOLD, RANKS
 
 # hand, history: sizes of 3-3-3 with betting under the thesis's isomorphism, without and with the duty to follow suit
 SIZES = {
@@ -185,7 +185,7 @@ def test_actions_are_positions() -> None:
         ),
         ("python_bucketing(game=python_kuhn_collab())", "does not say what can be forgotten"),
         ("python_bucketing(game=python_bucketing(game=python_toepen()))", "does not say what can be forgotten"),
-        ("python_bucketing(game=leduc_poker())", "game is leduc_poker; allowed: games and transforms of CardSpiel"),
+        ("python_bucketing(game=leduc_poker())", "game is 'leduc_poker'; allowed: games and transforms of CardSpiel"),
     ],
 )
 def test_bad_input(name: str, message: str) -> None:

@@ -17,7 +17,7 @@ from solvers.best_response import evaluate
 from solvers.lifted import keys_in
 from tests.toepen_spiel import names as judge
 from tests.toepen_spiel.oracle import deals, size
-from toepen_spiel.rules import LED_CARD
+from toepen_spiel.state import LED_CARD
 from transforms.card_isomorphism import RENAMINGS
 
 # suits, ranks, hand size, betting, follow suit: after the thesis's isomorphism, true suit orbits
@@ -253,7 +253,7 @@ def test_the_oracle_and_the_tree_agree_on_the_plain_game() -> None:
         ("python_card_isomorphism(game=python_toepen(),method=suits)", "method is 'suits'; allowed: orbit, thesis"),
         (
             "python_card_isomorphism(game=kuhn_poker())",
-            "game is kuhn_poker; allowed: games and transforms of CardSpiel",
+            "game is 'kuhn_poker'; allowed: games and transforms of CardSpiel",
         ),
         ("python_card_isomorphism()", "the parameter game is missing"),
         (

@@ -155,7 +155,7 @@ def test_bad_input() -> None:
     base, other = pyspiel.load_game(toepen(2, 2, True, True)), pyspiel.load_game(toepen(2, 3, True, True))
     quotient = isomorphism(toepen(2, 2, True, True), "orbit")
     thesis = isomorphism(toepen(2, 2, True, True), "thesis")
-    with pytest.raises(ValueError, match=r"base_game is .*ranks=3.*; allowed for"):
+    with pytest.raises(ValueError, match=r"base_game is .*ranks=3.*; allowed: games inside"):
         lift(UniformRandomPolicy(quotient), quotient, other)
     with pytest.raises(ValueError, match=r"the policy is one of .*thesis.*, not of the transform"):
         lift(UniformRandomPolicy(thesis), quotient, base)
@@ -165,7 +165,7 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="nothing to lift"):
         lift(UniformRandomPolicy(tied), tied, tied.base)
     form = SequenceForm.from_game(base)
-    with pytest.raises(ValueError, match="allowed for"):
+    with pytest.raises(ValueError, match="allowed: games inside"):
         LiftingTable(form, isomorphism(toepen(2, 3, True, True), "orbit"))
     table = LiftingTable(form, quotient)
     with pytest.raises(ValueError, match="3 probabilities were given"):

@@ -143,10 +143,10 @@ def test_sampled_signals_follow_the_formula() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("accuracy=1.5", "accuracy is 1.5; allowed: 0. to 1."),
-        ("accuracy=-0.1", "accuracy is -0.1; allowed: 0. to 1."),
+        ("accuracy=1.5", "accuracy is 1.5; allowed: 0 to 1"),
+        ("accuracy=-0.1", "accuracy is -0.1; allowed: 0 to 1"),
         ("accuracy=nan", "accuracy is nan"),
-        ("step=-0.5", "step is -0.5; allowed: 0. or more"),
+        ("step=-0.5", "step is -0.5; allowed: 0 or more"),
         ("team=2", r"team is 2; allowed: -1 \(both teams\), 0, 1"),
         ("team=-2", "team is -2"),
     ],
@@ -162,7 +162,10 @@ def test_bad_parameters(arguments: str, message: str) -> None:
     ("name", "message"),
     [
         ("python_partner_oracle(game=python_toepen(suits=1,ranks=2,hand_size=1))", "declares no teams"),
-        ("python_partner_oracle(game=kuhn_poker())", "game is kuhn_poker; allowed: games and transforms of CardSpiel"),
+        (
+            "python_partner_oracle(game=kuhn_poker())",
+            "game is 'kuhn_poker'; allowed: games and transforms of CardSpiel",
+        ),
         ("python_partner_oracle()", "the parameter game is missing"),
     ],
 )

@@ -33,7 +33,7 @@ def test_names_nest_and_reload() -> None:
     ("name", "message"),
     [
         ("python_tied_rewards(game=python_toepen())", "declares no teams"),
-        ("python_tied_rewards(game=kuhn_poker())", "game is kuhn_poker; allowed: games and transforms of CardSpiel"),
+        ("python_tied_rewards(game=kuhn_poker())", "game is 'kuhn_poker'; allowed: games and transforms of CardSpiel"),
         ("python_tied_rewards()", "the parameter game is missing"),
     ],
 )

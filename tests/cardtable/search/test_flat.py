@@ -9,6 +9,7 @@ from cardtable.player import find_player
 from cardtable.randomness import generator, streams
 from cardtable.search.flat import FlatSearch
 from gongzhu_spiel import rules
+from gongzhu_spiel import state as slots
 
 
 def dealt_state(game, seed):
@@ -54,7 +55,7 @@ def test_estimates_approach_the_exact_means():
         for _ in range(5):
             actions = np.empty(12, np.int64)
             rules.apply_action(state, int(actions[: rules.legal_actions(state, actions)][-1]))
-        exact = exact_values(game, state, int(state[rules.TURN]))
+        exact = exact_values(game, state, int(state[slots.TURN]))
         search = FlatSearch(game, 20_000)
         row, states = np.zeros(1, np.int64), state[None, :].copy()
         explained = search.explain_rows(states, row, streams(1, (), range(1)))[0]
