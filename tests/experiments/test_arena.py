@@ -394,7 +394,7 @@ def test_runner(tmp_path: Path) -> None:
 def test_bad_games() -> None:
     with pytest.raises(UserError, match="--game=python_topen cannot be loaded"):
         load_game("python_topen")
-    with pytest.raises(UserError, match="reward is mirrors; allowed: classic, mirror"):
+    with pytest.raises(UserError, match="reward is 'mirrors'; allowed: classic, mirror"):
         load_game("python_coinche(reward=mirrors)")
     with pytest.raises(UserError, match="matrix_mp is not a sequential game"):
         require_sequential(load_game("matrix_mp"))
