@@ -10,12 +10,16 @@ cache entry of a function is stamped with everything that went into it:
 
 Where the cache lives is left to numba: beside the source, in a user-wide folder, or in `NUMBA_CACHE_DIR`; caches of
 other packages are not touched. With `NUMBA_DISABLE_JIT=1` every compiled function is the plain Python function.
+
+Whoever waits for the compiler longer than a moment is told so, in one line on stderr (`compiling`).
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
+import sys
 import threading
 import types as python_types
 import warnings
@@ -24,6 +28,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.config import DISABLE_JIT
 from numba.core.dispatcher import Dispatcher
@@ -31,6 +36,10 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import _Intrinsic as Intrinsic
 
 JIT_DISABLED = bool(DISABLE_JIT)
+PATIENCE_SECONDS = 3.0
+
+# Functions as arguments are the ground that solvers stand on; tests would tell if numba changed them.
+warnings.filterwarnings("ignore", "First-class function type feature", NumbaExperimentalFeatureWarning)
 
 # Said whenever compiled players are passed as a tuple; all that is built here stands on this feature.
 warnings.filterwarnings("ignore", "First-class function type feature is experimental", NumbaExperimentalFeatureWarning)
@@ -92,6 +101,29 @@ def entry_point(*argument_types: Any, **options: Any) -> Callable[[Callable], En
     return lambda function: EntryPoint(function, argument_types, options)
 
 
+@functools.cache  # before the first function is loaded or compiled
+def _start_numba_without_scipy() -> None:
+    """numba imports all of scipy.linalg, half of what loading a game takes, only to learn whether scipy is there.
+
+    That can be had for less. Whoever compiles linear algebra later makes numba import it then.
+    """
+    import numba.np.linalg as linalg
+
+    def ensure_scipy() -> None:
+        if importlib.util.find_spec("scipy") is None:
+            raise ImportError("scipy is required for linear algebra")
+
+    asked = getattr(linalg, "ensure_blas", None)
+    if asked is None or "numba.np.arraymath" in sys.modules:  # another numba, or too late
+        return
+    linalg.ensure_blas = ensure_scipy
+    try:
+        import numba.np.arraymath as arraymath
+    finally:
+        linalg.ensure_blas = asked
+    arraymath.ensure_blas = asked
+
+
 class _StampedCache(FunctionCache):
     """numba's function cache that also knows what the function uses from other files.
 
@@ -115,6 +147,7 @@ class _StampedCache(FunctionCache):
                 )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        _start_numba_without_scipy()
         self._take_digest()
         return super().load_overload(sig, target_context)
 
@@ -178,3 +211,60 @@ def _names(code: python_types.CodeType) -> set[str]:
 def _file_digest(path: str) -> str:
     with open(path, "rb") as source:
         return hashlib.sha256(source.read()).hexdigest()
+
+
+class compiling:  # noqa: N801, as `with` blocks read
+    """`with compiling("python_coinche"):` says so on stderr if the compiler is at work for longer than a moment.
+
+    Silent if everything comes from the cache. In nested blocks the outermost speaks; compilation outside of any block
+    speaks for itself. Each thread has its own blocks.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> compiling:
+        _blocks_of_thread().append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _blocks_of_thread().remove(self)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def begin(self) -> None:
+        """Something is being compiled: the clock starts, unless it runs already."""
+        if self._timer is None:
+            self._timer = threading.Timer(PATIENCE_SECONDS, self._say)
+            self._timer.daemon = True  # an impatient user may stop the program meanwhile
+            self._timer.start()
+
+    def _say(self) -> None:
+        if sys.stderr is not None:  # programs without a console have none
+            print(f"compiling {self._what} (once; cached afterwards) ...", file=sys.stderr, flush=True)
+
+
+_of_thread = threading.local()
+
+
+def _blocks_of_thread() -> list[compiling]:
+    if not hasattr(_of_thread, "blocks"):
+        _of_thread.blocks = []
+    return _of_thread.blocks
+
+
+class _CompilerAtWork(event.Listener):
+    """numba tells of every function that it compiles, and not of those that it finds in the cache."""
+
+    def on_start(self, event: Any) -> None:
+        function = event.data["dispatcher"].py_func
+        own = compiling(f"{function.__module__}.{function.__name__}")
+        own.__enter__()
+        _blocks_of_thread()[0].begin()
+
+    def on_end(self, event: Any) -> None:
+        _blocks_of_thread()[-1].__exit__()
+
+
+event.register("numba:compile", _CompilerAtWork())

@@ -87,7 +87,8 @@ def _settle(state):
                 return False
             open_pile = pile
     if open_pile >= 0:
-        _fill(state, open_pile, _undealt(state))
+        state[DEALT + open_pile] |= _undealt(state)
+        state[ROOM + open_pile] = 0
     state[NEXT_CARD] = state[DECK_SIZE]
     return True
 

@@ -34,7 +34,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numba import types
 
-from cardtable.compiled import JIT_DISABLED, compiled
+from cardtable.compiled import JIT_DISABLED, compiled, compiling
 
 # Who acts, as pyspiel.PlayerId says it.
 CHANCE = -1
@@ -63,6 +63,7 @@ SIGNATURES = {
     "information_tensor": types.void(STATE, INTEGER, TENSOR),
     "observation_tensor": types.void(STATE, INTEGER, TENSOR),
 }
+PLAYING = ("current_player", "legal_actions", "apply_action", "chance_outcomes", "returns")
 FUNCTION_TYPES = {name: types.FunctionType(signature) for name, signature in SIGNATURES.items()}
 # A whole kernel as one argument of an entry point. Pass `tuple(kernel)`, and begin with `kernel = Kernel(*functions)`.
 # (As a declared NamedTuple it would not be accepted, and undeclared tuples never hit the cache.)
@@ -219,6 +220,11 @@ class Rules:
     def new_state(self) -> np.ndarray:
         return self.root.copy()
 
+    def compile_to_play(self) -> None:
+        """Compiles what playing through pyspiel takes; keys, tensors and redeals come when they are first asked for."""
+        for name in PLAYING:
+            compile_for(getattr(self.kernel, name), SIGNATURES[name])
+
     def compiled_kernel(self, resample: bool = False) -> Kernel:
         """The kernel with every function compiled for its declared signature, ready to be passed to a solver.
 
@@ -237,8 +243,9 @@ def _no_resample(state, player, generator):
 
 @functools.cache
 def _compile(kernel: Kernel) -> None:
-    for name, signature in SIGNATURES.items():
-        compile_for(getattr(kernel, name), signature)
+    with compiling(kernel.current_player.__module__.partition(".")[0]):
+        for name, signature in SIGNATURES.items():
+            compile_for(getattr(kernel, name), signature)
 
 
 def compile_for(function: Any, signature: Any) -> Any:

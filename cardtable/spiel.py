@@ -18,6 +18,7 @@ import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.compiled import compiling
 from cardtable.parameters import UserError
 from cardtable.randomness import generator
 from cardtable.rules import CHANCE, TERMINAL, Piece, Rules
@@ -121,10 +122,11 @@ class CardGame(pyspiel.Game):
             max_game_length=rules.max_game_length,
         )
         super().__init__(game_type, info, dict(params))
-        rules.compiled_kernel()  # now, so that nobody waits for it in the middle of a game
         self.rules = rules
         self.wording = wording
         self.name = str(self)
+        with compiling(game_type.short_name):
+            rules.compile_to_play()  # now, so that nobody waits for it in the middle of a game
 
     @property
     def teams(self) -> tuple[tuple[int, ...], ...]:

@@ -53,20 +53,17 @@ def legal_calls(state, out):
             n += 1
         return n
     for value in range(state[VALUE] + 1, state[NUM_VALUES]):
-        n = _list_suits(state, value, out, n)
+        for suit in range(state[SUITS]):
+            out[n] = FIRST_BID + NUM_SUITS * value + suit
+            n += 1
     if state[CAPOT_VALUE] > 0 and state[VALUE] != CAPOT:
-        n = _list_suits(state, CAPOT, out, n)
+        for suit in range(state[SUITS]):
+            out[n] = FIRST_BID + NUM_SUITS * CAPOT + suit
+            n += 1
     if state[COINCHE_ALLOWED] and state[VALUE] != NONE and not own_contract:
         out[n] = COINCHE
         n += 1
     return n
-
-
-@compiled
-def _list_suits(state, value, out, n):
-    for suit in range(state[SUITS]):
-        out[n + suit] = FIRST_BID + NUM_SUITS * value + suit
-    return n + state[SUITS]
 
 
 @compiled

@@ -1,8 +1,10 @@
-"""Imports point one way: cardtable <- games <- transforms <- solvers <- experiments."""
+"""Imports point one way: cardtable <- games <- transforms <- solvers <- experiments. Extras are needed only on top."""
 
 import ast
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -53,9 +55,86 @@ def test_games_were_found() -> None:
     assert {"toepen_spiel", "kuhn_collab"} <= GAMES
 
 
+# Extras of the installation, and what may import them: experiments, learners, and nobody else.
+EXTRAS = ("matplotlib", "tensorboard", "torch")
+LEARNERS = ("solvers.deep_cfr", "solvers.learning")
+BLOCK_EXTRAS = """
+import sys
+
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NotInstalled())
+"""
+
+
+def modules_of(package: str) -> list[str]:
+    paths = (path.relative_to(ROOT).with_suffix("") for path in (ROOT / package).rglob("*.py"))
+    names = (".".join(path.parts).removesuffix(".__init__") for path in paths)
+    return sorted(name for name in names if not name.startswith(LEARNERS))
+
+
+def run_without_extras(*arguments: str, folder: Path, blocked: Sequence[str] = EXTRAS) -> subprocess.CompletedProcess:
+    """Runs Python as if these were not installed: `sitecustomize` is what Python imports before anything else."""
+    (folder / "sitecustomize.py").write_text(f"BLOCKED = {tuple(blocked)}\n{BLOCK_EXTRAS}")
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_games_transforms_and_tabular_solvers_need_no_extra(tmp_path: Path) -> None:
+    packages = ("cardtable", *sorted(GAMES), "transforms", "cardspiel", "solvers")
+    modules = [module for package in packages for module in modules_of(package)]
+    assert {"solvers.cfr", "solvers.team", "transforms.lifting", "coinche_spiel.players"} <= set(modules)
+    done = run_without_extras("-c", "import " + ", ".join(modules), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("package", sorted(GAMES | {"cardspiel"}))
-def test_games_start_without_torch(package: str) -> None:
-    heavy = ["torch", "matplotlib", "tensorboard"]
-    code = f"import sys, {package}; print([name for name in {heavy} if name in sys.modules])"
+def test_games_start_without_extras(package: str) -> None:
+    """Nor are they imported where they are there."""
+    code = f"import sys, {package}; print([name for name in {EXTRAS} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_the_demo_needs_no_extra(tmp_path: Path) -> None:
+    done = run_without_extras("-c", "import experiments.demo", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "package", "extra"),
+    [
+        ("experiments.solve", "matplotlib", "experiments"),
+        ("experiments.solve", "tensorboard", "experiments"),
+        ("experiments.deep_cfr", "torch", "deep"),
+    ],
+)
+def test_a_command_that_lacks_an_extra_says_what_to_install(
+    command: str, package: str, extra: str, tmp_path: Path
+) -> None:
+    done = run_without_extras("-m", command, folder=tmp_path, blocked=[package])
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        f"this command needs {package}, which is not installed: pip install 'cardspiel[{extra}]'"
+    )
+
+
+def test_who_writes_python_gets_pythons_error(tmp_path: Path) -> None:
+    done = run_without_extras("-c", "import solvers.deep_cfr.trainer", folder=tmp_path)
+    assert "Traceback" in done.stderr
+    assert "No module named 'torch'" in done.stderr
+
+
+def test_other_missing_modules_keep_their_traceback(tmp_path: Path) -> None:
+    code = "import experiments, no_such_module"
+    done = run_without_extras("-c", code, folder=tmp_path)
+    assert "Traceback" in done.stderr
+    assert "no_such_module" in done.stderr

@@ -112,16 +112,27 @@ def run(out: str, quick: bool = False) -> list[dict]:
     return rows
 
 
+PLAY_ONCE = """, pyspiel, random
+state = pyspiel.load_game({name!r}).new_initial_state()
+while not state.is_terminal():
+    state.apply_action(random.choice(state.legal_actions()))
+state.returns()
+"""
+
+
 def start_up_costs(names: Sequence[str]) -> list[dict]:
-    """CPU seconds of processes that import a game and start it, with an empty and with a filled compilation cache."""
+    """CPU seconds of processes that load a game and play it once at random through pyspiel, cold and warm.
+
+    Cold is with an empty compilation cache, warm with the one that the cold process has filled.
+    """
     rows = []
     for name in names:
         package = next(game.__module__.split(".")[0] for game in [type(pyspiel.load_game(name))])
         import_only = f"import {package}"
-        load = f"{import_only}, pyspiel; pyspiel.load_game('{name}').new_initial_state()"
+        play = f"{import_only}{PLAY_ONCE.format(name=name)}"
         with tempfile.TemporaryDirectory() as cache:
-            row = {"game": name, "load, cold cache": cpu_seconds(load, cache)}
-            row["load, warm cache"] = cpu_seconds(load, cache)
+            row = {"game": name, "one game, cold cache": cpu_seconds(play, cache)}
+            row["one game, warm cache"] = cpu_seconds(play, cache)
             row["import only"] = cpu_seconds(import_only, cache)
         rows.append(row)
     return rows

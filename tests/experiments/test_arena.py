@@ -142,7 +142,7 @@ def test_one_command_plays_a_saved_policy_and_a_search_with_threads(tmp_path: Pa
 def test_bad_games() -> None:
     with pytest.raises(UserError, match="--game=python_topen cannot be loaded"):
         load_game("python_topen")
-    with pytest.raises(UserError, match="reward is mirrors; allowed: classic, mirror"):
+    with pytest.raises(UserError, match="reward is 'mirrors'; allowed: classic, mirror"):
         load_game("python_coinche(reward=mirrors)")
     with pytest.raises(UserError, match="matrix_mp is not a sequential game"):
         require_sequential(load_game("matrix_mp"))

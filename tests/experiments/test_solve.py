@@ -97,7 +97,7 @@ def test_stops_at_the_target(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"game": "no_such_game"}, "--game=no_such_game cannot be loaded"),
-        ({"game": "python_toepen(suits=9)"}, "suits is 9; allowed: from 1 to 4"),
+        ({"game": "python_toepen(suits=9)"}, "suits is 9; allowed: 1 to 4"),
         ({"game": "python_toepen(suits=9"}, "cannot be loaded"),
         ({"game": "goofspiel(num_cards=3)"}, "use pyspiel.convert_to_turn_based"),
         ({"game": "python_toepen"}, "needs about .* of memory"),
