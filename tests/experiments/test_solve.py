@@ -53,7 +53,10 @@ def test_a_run_leaves_everything_behind(tmp_path: Path) -> None:
     assert points[-1][1] < 0.001 < points[0][1]
 
 
-@pytest.mark.parametrize("solver", ["cfr_plus", "external", "openspiel_cfr_cpp", "openspiel_external"])
+RESUMED = ["cfr_plus", "external", "openspiel_cfr_plus", "openspiel_cfr_cpp", "openspiel_external"]
+
+
+@pytest.mark.parametrize("solver", [*RESUMED, "openspiel_external_cpp"])
 def test_stop_and_resume_equals_one_go(solver: str, tmp_path: Path) -> None:
     settings = {"game": "kuhn_poker", "solver": solver, "seed": 3}
     run(tmp_path / "whole", **settings, iterations=60)
@@ -63,6 +66,16 @@ def test_stop_and_resume_equals_one_go(solver: str, tmp_path: Path) -> None:
     whole, parts = curve(tmp_path / "whole"), curve(tmp_path / "parts")
     assert whole[-1] == parts[-1]
     assert set(whole) <= set(parts), "the stop at 25 adds one evaluation"
+
+
+def test_who_cannot_be_resumed_says_so(tmp_path: Path) -> None:
+    """OpenSpiel's C++ CFR+ is plain CFR when it is read back."""
+    run(tmp_path, game="kuhn_poker", solver="openspiel_cfr_plus_cpp", iterations=20)
+    assert curve(tmp_path)[-1][0] == 20
+    assert not (tmp_path / "checkpoint.npz").exists()
+    with pytest.raises(SystemExit, match="cannot be resumed"):
+        run(tmp_path, game="kuhn_poker", solver="openspiel_cfr_plus_cpp", iterations=40, resume=True)
+    assert curve(tmp_path)[-1][0] == 20, "and leaves what there is"
 
 
 def test_kill_and_resume_equals_one_go(tmp_path: Path) -> None:
