@@ -41,9 +41,6 @@ PATIENCE_SECONDS = 3.0
 # Functions as arguments are the ground that solvers stand on; tests would tell if numba changed them.
 warnings.filterwarnings("ignore", "First-class function type feature", NumbaExperimentalFeatureWarning)
 
-# Said whenever compiled players are passed as a tuple; all that is built here stands on this feature.
-warnings.filterwarnings("ignore", "First-class function type feature is experimental", NumbaExperimentalFeatureWarning)
-
 
 def compiled(function: Callable | None = None, **options: Any) -> Any:
     """Compiles `function` with numba on its first call, and caches the machine code safely.
