@@ -25,7 +25,7 @@ from cardtable import deck
 from cardtable.compiled import compiled, entry_point
 from cardtable.progress import LateProgress
 from cardtable.randomness import below, generator
-from cardtable.rules import CHANCE, GENERATOR, KERNEL_TYPE, PROBABILITIES, STATE, TERMINAL, Kernel, Rules
+from cardtable.rules import ADDRESSES, CHANCE, GENERATOR, PROBABILITIES, STATE, TERMINAL, Rules, kernel_at
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.sampling.keys import EMPTY, build_table, find_slot
 
@@ -149,7 +149,7 @@ def tree_bytes(nodes: float, terminals: float, num_players: int) -> float:
 
 def _probe_rules(rules: Rules) -> TreeSize:
     nodes, terminals, decisions = _probe(
-        tuple(rules.compiled_kernel()),
+        rules.compiled_kernel().addresses(),
         0.0 if rules.weighted_deals is None else float(rules.weighted_deals.number),
         rules.new_state(),
         _most_children(rules),
@@ -163,10 +163,10 @@ def _most_children(rules: Rules) -> int:
     return max(rules.num_distinct_actions, rules.max_chance_outcomes)
 
 
-@entry_point(KERNEL_TYPE, types.float64, STATE, *(types.int64,) * 2, GENERATOR)
-def _probe(functions, num_deals, root, most_children, probes, random_numbers):
+@entry_point(ADDRESSES, types.float64, STATE, *(types.int64,) * 2, GENERATOR)
+def _probe(addresses, num_deals, root, most_children, probes, random_numbers):
     """`num_deals`: how many deals are the children of the root, or 0 if cards are dealt one by one."""
-    kernel = Kernel(*functions)
+    kernel = kernel_at(addresses)
     actions = np.empty(most_children, np.int64)
     probabilities = np.empty(most_children, np.float64)
     nodes = 0.0
@@ -204,7 +204,7 @@ def _tree_of_rules(rules: Rules, name: str, allowed: int) -> GameTree:
     if rules.weighted_deals is not None:
         deals, probabilities = rules.weighted_deals.make()
     status, sizes, *arrays = _walk_rules(
-        tuple(rules.compiled_kernel()),
+        rules.compiled_kernel().addresses(),
         rules.new_state(),
         deals,
         probabilities,
@@ -263,9 +263,9 @@ def _more_rows(rows):
     return more
 
 
-@entry_point(KERNEL_TYPE, STATE, types.Array(types.int64, 2, "C"), PROBABILITIES, *(types.int64,) * 6)
+@entry_point(ADDRESSES, STATE, types.Array(types.int64, 2, "C"), PROBABILITIES, *(types.int64,) * 6)
 def _walk_rules(
-    functions,
+    addresses,
     root,
     deals,
     deal_probabilities,
@@ -280,7 +280,7 @@ def _walk_rules(
 
     If there are `deals`, the root is a chance node with these states as children.
     """
-    kernel = Kernel(*functions)
+    kernel = kernel_at(addresses)
     node_capacity = max(node_capacity, 1 + len(deals))
     player = np.empty(node_capacity, np.int8)
     label = np.empty(node_capacity, np.int32)
