@@ -17,28 +17,19 @@ from numba import types
 from cardtable.compiled import entry_point
 from cardtable.player import choose_at_random, legal_mask
 from cardtable.randomness import below, generators, sample_index
-from cardtable.rows import (
-    FLOATS,
-    MAX_SEATS,
-    deal_rows,
-    encode_rows,
-    keys_of_rows,
-    returns_of_rows,
-    seats_of_rows,
-)
+from cardtable.rows import FLOATS, deal_rows, encode_rows, keys_of_rows, returns_of_rows, seats_of_rows
 from cardtable.rules import (
+    ADDRESSES,
     CHANCE,
     FUNCTION_TYPES,
     GENERATOR,
     INTEGERS,
-    KERNEL_TYPE,
-    PLAYER_SIGNATURE,
-    PLAYER_TYPE,
     STATES,
     TERMINAL,
-    Kernel,
     Rules,
-    compile_for,
+    kernel_at,
+    player_addresses,
+    player_at,
 )
 
 CHUNK = 4096  # games that share a generator: results do not depend on the number of threads
@@ -62,11 +53,9 @@ def play_out(
     seats = list(players) if players is not None else [at_random] * rules.num_players
     if len(seats) != rules.num_players:
         raise ValueError(f"{rules.num_players} players are needed, one per seat, not {len(seats)}")
-    if rules.num_players > MAX_SEATS:
-        raise ValueError(f"games of at most {MAX_SEATS} players can be played out, not {rules.num_players}")
-    functions = tuple(rules.compiled_kernel())
+    addresses = rules.compiled_kernel().addresses()
     is_random = np.array([player is at_random for player in seats])  # those are played without a call
-    choosers = tuple(compile_for(player, PLAYER_SIGNATURE) for player in (seats + seats[:1] * MAX_SEATS)[:MAX_SEATS])
+    choosers = player_addresses(tuple(seats))
     returns = np.empty((games, rules.num_players))
     starts = range(0, games, CHUNK)
     streams = generators(seed, len(starts))
@@ -75,7 +64,7 @@ def play_out(
         chunk = returns[starts[index] : starts[index] + CHUNK]
         actions = np.empty(max(rules.num_distinct_actions, rules.max_chance_outcomes), np.int64)
         probabilities = np.empty(rules.max_chance_outcomes)
-        return _play_games(functions, choosers, is_random, rules.root, streams[index], chunk, actions, probabilities)
+        return _play_games(addresses, choosers, is_random, rules.root, streams[index], chunk, actions, probabilities)
 
     if threads == 1:
         return Playouts(returns, sum(map(play, range(len(starts)))))
@@ -84,8 +73,8 @@ def play_out(
 
 
 @entry_point(
-    KERNEL_TYPE,
-    types.UniTuple(PLAYER_TYPE, MAX_SEATS),
+    ADDRESSES,
+    ADDRESSES,
     types.Array(types.boolean, 1, "C"),
     types.Array(types.int64, 1, "C", readonly=True),
     GENERATOR,
@@ -94,9 +83,9 @@ def play_out(
     types.Array(types.float64, 1, "C"),
     nogil=True,
 )
-def _play_games(functions, players, is_random, root, generator, all_returns, actions, probabilities):
+def _play_games(addresses, players, is_random, root, generator, all_returns, actions, probabilities):
     """Plays one game per row of `all_returns`; returns the number of player moves."""
-    kernel = Kernel(*functions)
+    kernel = kernel_at(addresses)
     state = np.empty_like(root)
     steps = 0
     for game in range(len(all_returns)):
@@ -112,7 +101,7 @@ def _play_games(functions, players, is_random, root, generator, all_returns, act
             if is_random[seat]:
                 action = actions[below(generator, kernel.legal_actions(state, actions))]
             else:
-                action = players[seat](state, generator)
+                action = player_at(players, seat)(state, generator)
             kernel.apply_action(state, action)
             steps += 1
             seat = kernel.current_player(state)
@@ -142,11 +131,11 @@ class Batch:
     def deal(self, where: np.ndarray | None = None) -> None:
         """Starts a new game in every row, or in those where the boolean array `where` is true."""
         rows = np.arange(len(self)) if where is None else np.flatnonzero(where)
-        deal_rows(self._kernel.deal, self.rules.root, self.states, rows, self._generators)
+        deal_rows(self._kernel.addresses(), self.rules.root, self.states, rows, self._generators)
 
     def current_players(self) -> np.ndarray:
         players = np.empty(len(self), np.int64)
-        seats_of_rows(self._kernel.current_player, self.states, np.arange(len(self)), players)
+        seats_of_rows(self._kernel.addresses(), self.states, np.arange(len(self)), players)
         return players
 
     def legal_mask(self) -> np.ndarray:
@@ -177,27 +166,26 @@ class Batch:
     def returns(self) -> np.ndarray:
         """(games, players); zeros where a game is still running, unless it pays on the way."""
         out = np.empty((len(self), self.rules.num_players))
-        returns_of_rows(self._kernel.returns, self.states, out)
+        returns_of_rows(self._kernel.addresses(), self.states, out)
         return out
 
     def information_keys(self) -> np.ndarray:
         """(games, key_words): the exact information state of the player to move; zeros where a game is over."""
         keys = np.zeros((len(self), self.rules.key_words), np.int64)
-        kernel = self._kernel
-        keys_of_rows(kernel.current_player, kernel.information_key, self.states, np.arange(len(self)), keys)
+        keys_of_rows(self._kernel.addresses(), self.states, np.arange(len(self)), keys)
         return keys
 
     def information_tensors(self) -> np.ndarray:
         """(games, information_size): the information state of the player to move; zeros where a game is over."""
-        return self._encode(self._kernel.information_tensor, self.rules.information_size)
+        return self._encode(True, self.rules.information_size)
 
     def observation_tensors(self) -> np.ndarray:
         """(games, observation_size): what the player to move sees now; zeros where a game is over."""
-        return self._encode(self._kernel.observation_tensor, self.rules.observation_size)
+        return self._encode(False, self.rules.observation_size)
 
-    def _encode(self, encode: Callable, size: int) -> np.ndarray:
+    def _encode(self, everything: bool, size: int) -> np.ndarray:
         tensors = np.zeros((len(self), size), np.float32)
-        encode_rows(self._kernel.current_player, encode, self.states, np.arange(len(self)), tensors)
+        encode_rows(self._kernel.addresses(), self.states, np.arange(len(self)), everything, tensors)
         return tensors
 
 

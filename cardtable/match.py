@@ -24,8 +24,8 @@ from cardtable.executors import Executor, Serial
 from cardtable.parameters import UserError, require
 from cardtable.player import Player, player_streams
 from cardtable.randomness import sample_index, streams, uniform
-from cardtable.rows import MAX_SEATS, deal_rows, finish_rows, returns_of_rows, settle_rows, step_rows
-from cardtable.rules import TERMINAL, Rules
+from cardtable.rows import deal_rows, finish_rows, returns_of_rows, settle_rows, step_rows
+from cardtable.rules import TERMINAL, Rules, player_addresses
 from cardtable.spiel import CardGame
 
 CONFIDENCE = 1.96  # standard errors on either side of a 95% interval
@@ -215,8 +215,7 @@ class Task:
 
     @property
     def is_compiled(self) -> bool:
-        few = self.game.num_players() <= MAX_SEATS
-        return isinstance(self.game, CardGame) and few and all(player.compiled is not None for player in self.seats)
+        return isinstance(self.game, CardGame) and all(player.compiled is not None for player in self.seats)
 
     @property
     def in_rows(self) -> bool:
@@ -261,11 +260,11 @@ def play_part(task: Task, part: tuple[int, int]) -> Games:
         rules = table.rules
         dealt = np.empty((len(rows), rules.state_size), np.int64)
         table_cards, table_own = cards[rows], own[rows]
-        deal_rows(rules.compiled_kernel().deal, rules.root, dealt, np.arange(len(rows)), table_cards)
+        deal_rows(rules.compiled_kernel().addresses(), rules.root, dealt, np.arange(len(rows)), table_cards)
         decisions += _finish(rules, task, dealt, table_cards, table_own, seconds)
         states[rows] = dealt
         finished = np.empty((len(rows), players))
-        returns_of_rows(rules.kernel.returns, dealt, finished)
+        returns_of_rows(rules.compiled_kernel().addresses(), dealt, finished)
         returns[rows] = finished
     return Games(returns, states, decisions, seconds)
 
@@ -290,18 +289,17 @@ def _finish(
     rules: Rules, task: Task, states: np.ndarray, cards: np.ndarray, own: np.ndarray, seconds: np.ndarray
 ) -> np.ndarray:
     """Plays all rows to the end; returns how often each seat had a choice, and adds up the seconds it thought."""
-    functions = tuple(rules.compiled_kernel())
+    addresses = rules.compiled_kernel().addresses()
     sizes = np.array([rules.num_distinct_actions, rules.max_chance_outcomes], np.int64)
     decisions = np.zeros(rules.num_players, np.int64)
     if task.is_compiled:
-        choosers = [player.compiled for player in task.seats]
-        choosers += choosers[:1] * (MAX_SEATS - len(choosers))  # never called
-        finish_rows(functions, tuple(choosers), states, cards, own, sizes, decisions)
+        choosers = [player.compiled for player in task.seats if player.compiled is not None]
+        finish_rows(addresses, player_addresses(choosers), states, cards, own, sizes, decisions)
         seconds += math.nan
         return decisions
     turn = np.empty(len(states), np.int64)
     while True:
-        settle_rows(functions, states, cards, sizes, turn)
+        settle_rows(addresses, states, cards, sizes, turn)
         if (turn == TERMINAL).all():
             return decisions
         for rows, held, player in _asked(task.seats, turn):
@@ -313,7 +311,7 @@ def _finish(
             decisions += seats
             # A player may hold several seats: each gets its share of the time.
             seconds[held] += (time.thread_time() - before) * seats[held] / len(rows)
-            bad = step_rows(functions, states, rows, chosen, sizes)
+            bad = step_rows(addresses, states, rows, chosen, sizes)
             if bad >= 0:
                 raise ValueError(f"the player {player.name!r} chose action {chosen[bad]}, which is not legal")
 

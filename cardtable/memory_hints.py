@@ -1,8 +1,9 @@
 """Two hints for the hottest compiled loops. Neither changes what a program computes; in plain Python both do nothing.
 
-`borrowed(array)` is the same array without an owner. numba counts references to every array that a compiled function
-receives, with locked instructions, at every call; an array without an owner is not counted. The caller must keep the
-array itself for as long as the borrowed one is used, so: borrow arguments, at the top of an entry point.
+`borrowed(array)` is the same array without an owner, `borrowed(arrays)` the same for a tuple of them. numba counts
+references to every array that a compiled function receives, with locked instructions, at every call; an array without
+an owner is not counted. The caller must keep the array itself for as long as the borrowed one is used, so: borrow
+arguments, at the top of an entry point.
 
 `prefetch(array, index)` asks the processor to fetch the cache line of `array[index]`, which need not be awaited.
 """
@@ -27,12 +28,19 @@ if JIT_DISABLED:
 
 else:
 
+    def _without_owner(context, builder, array_type, value):
+        array = arrayobj.make_array(array_type)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        return array._getvalue()
+
     @intrinsic
     def borrowed(typing_context, array):
         def build(context, builder, signature, arguments):
-            owned = arrayobj.make_array(array)(context, builder, arguments[0])
-            owned.meminfo = cgutils.get_null_value(owned.meminfo.type)
-            return owned._getvalue()
+            if isinstance(array, types.BaseTuple):
+                values = cgutils.unpack_tuple(builder, arguments[0])
+                parts = [_without_owner(context, builder, *part) for part in zip(array.types, values, strict=True)]
+                return context.make_tuple(builder, array, parts)
+            return _without_owner(context, builder, array, arguments[0])
 
         return array(array), build
 

@@ -40,7 +40,7 @@ from cardtable.files import write_atomically
 from cardtable.parameters import UserError
 from cardtable.randomness import below, streams
 from cardtable.rows import choose_rows, draw_rows, legal_rows
-from cardtable.rules import PLAYER_SIGNATURE, Rules, compile_for
+from cardtable.rules import PLAYER_SIGNATURE, Rules, compile_for, player_addresses
 from cardtable.spiel import CardGame, is_game, load_game
 
 if TYPE_CHECKING:  # importing OpenSpiel's policies takes as long as everything else on the way to a game
@@ -154,10 +154,9 @@ def player_streams(seed: int, seat: int, deals: np.ndarray | range) -> np.ndarra
 
 def legal_mask(rules: Rules, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """(rows, num_distinct_actions): which actions are legal."""
-    kernel = rules.compiled_kernel()
     actions = np.empty((len(rows), rules.num_distinct_actions), np.int64)
     counts = np.empty(len(rows), np.int64)
-    legal_rows(kernel.current_player, kernel.legal_actions, states, rows, actions, counts)
+    legal_rows(rules.compiled_kernel().addresses(), states, rows, actions, counts)
     listed = np.arange(rules.num_distinct_actions) < counts[:, None]
     mask = np.zeros(actions.shape, np.bool_)
     mask[np.nonzero(listed)[0], actions[listed]] = True
@@ -337,10 +336,11 @@ def _imported(text: str) -> Any:
 def compiled_player(name: str, game: CardGame, choose: Callable) -> Player:
     """A player from compiled code, choose(state, generator)."""
     choose = compile_for(choose, PLAYER_SIGNATURE)
+    address = player_addresses((choose,))
 
     def answer(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
         chosen = np.empty(len(rows), np.int64)
-        choose_rows(choose, states, rows, streams, chosen)
+        choose_rows(address, states, rows, streams, chosen)
         return chosen
 
     return Player(name, game, choose_rows=answer, compiled=choose)

@@ -1,7 +1,7 @@
 """Compiled loops over many states, one a row: dealing, asking, drawing, stepping.
 
-A `functions` argument is `tuple(rules.compiled_kernel())`. `rows` names the rows that are meant; answers come in their
-order. Rows of games that are over are passed over: they have no legal actions, and nobody to encode.
+An `addresses` argument is `rules.compiled_kernel().addresses()`. `rows` names the rows that are meant; answers come
+in their order. Rows of games that are over are passed over: they have no legal actions, and nobody to encode.
 """
 
 from __future__ import annotations
@@ -11,76 +11,71 @@ from numba import types
 
 from cardtable.compiled import compiled, entry_point
 from cardtable.randomness import sample_index, uniform
-from cardtable.rules import (
-    CHANCE,
-    FUNCTION_TYPES,
-    INTEGERS,
-    KERNEL_TYPE,
-    PLAYER_TYPE,
-    STATES,
-    STREAMS,
-    TERMINAL,
-    Kernel,
-)
+from cardtable.rules import ADDRESSES, CHANCE, INTEGERS, STATES, STREAMS, TERMINAL, kernel_at, player_at
 
-MAX_SEATS = 4  # of loops that know a compiled player for each seat
 FLOATS = types.Array(types.float64, 2, "C")
 TENSORS = types.Array(types.float32, 2, "C")
 ROOT = types.Array(types.int64, 1, "C", readonly=True)
 
 
-@entry_point(FUNCTION_TYPES["deal"], ROOT, STATES, INTEGERS, STREAMS, nogil=True)
-def deal_rows(deal, root, states, rows, streams):
+@entry_point(ADDRESSES, ROOT, STATES, INTEGERS, STREAMS, nogil=True)
+def deal_rows(addresses, root, states, rows, streams):
     """A new game in each of the rows; row i is dealt by streams[i]."""
+    kernel = kernel_at(addresses)
     for row in rows:
         states[row] = root
-        deal(states[row], streams[row])
+        kernel.deal(states[row], streams[row])
 
 
-@entry_point(FUNCTION_TYPES["current_player"], STATES, INTEGERS, INTEGERS, nogil=True)
-def seats_of_rows(current_player, states, rows, seats):
+@entry_point(ADDRESSES, STATES, INTEGERS, INTEGERS, nogil=True)
+def seats_of_rows(addresses, states, rows, seats):
+    kernel = kernel_at(addresses)
     for index in range(len(rows)):
-        seats[index] = current_player(states[rows[index]])
+        seats[index] = kernel.current_player(states[rows[index]])
 
 
-@entry_point(
-    FUNCTION_TYPES["current_player"], FUNCTION_TYPES["legal_actions"], STATES, INTEGERS, STATES, INTEGERS, nogil=True
-)
-def legal_rows(current_player, legal_actions, states, rows, actions, counts):
+@entry_point(ADDRESSES, STATES, INTEGERS, STATES, INTEGERS, nogil=True)
+def legal_rows(addresses, states, rows, actions, counts):
     """The legal actions, ascending, and how many there are."""
+    kernel = kernel_at(addresses)
     for index in range(len(rows)):
         state = states[rows[index]]
-        counts[index] = legal_actions(state, actions[index]) if current_player(state) >= 0 else 0
+        counts[index] = kernel.legal_actions(state, actions[index]) if kernel.current_player(state) >= 0 else 0
 
 
-@entry_point(
-    FUNCTION_TYPES["current_player"], FUNCTION_TYPES["information_tensor"], STATES, INTEGERS, TENSORS, nogil=True
-)
-def encode_rows(current_player, encode, states, rows, tensors):
-    """What the players to move know, or see, as tensors, which arrive zeroed."""
+@entry_point(ADDRESSES, STATES, INTEGERS, types.boolean, TENSORS, nogil=True)
+def encode_rows(addresses, states, rows, everything, tensors):
+    """What the players to move know (`everything`), or see now, as tensors, which arrive zeroed."""
+    kernel = kernel_at(addresses)
     for index in range(len(rows)):
-        player = current_player(states[rows[index]])
-        if player >= 0:
-            encode(states[rows[index]], player, tensors[index])
+        state = states[rows[index]]
+        player = kernel.current_player(state)
+        if player >= 0 and everything:
+            kernel.information_tensor(state, player, tensors[index])
+        elif player >= 0:
+            kernel.observation_tensor(state, player, tensors[index])
 
 
-@entry_point(FUNCTION_TYPES["current_player"], FUNCTION_TYPES["information_key"], STATES, INTEGERS, STATES, nogil=True)
-def keys_of_rows(current_player, information_key, states, rows, keys):
+@entry_point(ADDRESSES, STATES, INTEGERS, STATES, nogil=True)
+def keys_of_rows(addresses, states, rows, keys):
+    kernel = kernel_at(addresses)
     for index in range(len(rows)):
-        player = current_player(states[rows[index]])
+        player = kernel.current_player(states[rows[index]])
         if player >= 0:
-            information_key(states[rows[index]], player, keys[index])
+            kernel.information_key(states[rows[index]], player, keys[index])
 
 
-@entry_point(FUNCTION_TYPES["returns"], STATES, FLOATS, nogil=True)
-def returns_of_rows(returns, states, out):
+@entry_point(ADDRESSES, STATES, FLOATS, nogil=True)
+def returns_of_rows(addresses, states, out):
+    kernel = kernel_at(addresses)
     for row in range(len(states)):
-        returns(states[row], out[row])
+        kernel.returns(states[row], out[row])
 
 
-@entry_point(PLAYER_TYPE, STATES, INTEGERS, STREAMS, INTEGERS, nogil=True)
-def choose_rows(choose, states, rows, streams, chosen):
-    """The choices of a compiled player."""
+@entry_point(ADDRESSES, STATES, INTEGERS, STREAMS, INTEGERS, nogil=True)
+def choose_rows(player, states, rows, streams, chosen):
+    """The choices of a compiled player: the first of `player_addresses`."""
+    choose = player_at(player, 0)
     for index in range(len(rows)):
         chosen[index] = choose(states[rows[index]], streams[index])
 
@@ -114,20 +109,20 @@ def settle(kernel, state, stream, actions, probabilities):
         kernel.apply_action(state, actions[0])
 
 
-@entry_point(KERNEL_TYPE, STATES, STREAMS, INTEGERS, INTEGERS, nogil=True)
-def settle_rows(functions, states, streams, sizes, turn):
+@entry_point(ADDRESSES, STATES, STREAMS, INTEGERS, INTEGERS, nogil=True)
+def settle_rows(addresses, states, streams, sizes, turn):
     """`settle` in every row. `sizes`: distinct actions, chance outcomes."""
-    kernel = Kernel(*functions)
+    kernel = kernel_at(addresses)
     actions = np.empty(max(sizes[0], sizes[1]), np.int64)
     probabilities = np.empty(sizes[1])
     for row in range(len(states)):
         turn[row] = settle(kernel, states[row], streams[row], actions, probabilities)
 
 
-@entry_point(KERNEL_TYPE, STATES, INTEGERS, INTEGERS, INTEGERS, nogil=True)
-def step_rows(functions, states, rows, chosen, sizes):
+@entry_point(ADDRESSES, STATES, INTEGERS, INTEGERS, INTEGERS, nogil=True)
+def step_rows(addresses, states, rows, chosen, sizes):
     """Applies the chosen actions; stops at the first that is not legal and returns its place, or -1."""
-    kernel = Kernel(*functions)
+    kernel = kernel_at(addresses)
     actions = np.empty(sizes[0], np.int64)
     for index in range(len(rows)):
         state = states[rows[index]]
@@ -141,8 +136,8 @@ def step_rows(functions, states, rows, chosen, sizes):
 
 
 @entry_point(
-    KERNEL_TYPE,
-    types.UniTuple(PLAYER_TYPE, MAX_SEATS),
+    ADDRESSES,
+    ADDRESSES,
     STATES,
     STREAMS,
     types.Array(types.uint64, 3, "C"),
@@ -150,9 +145,9 @@ def step_rows(functions, states, rows, chosen, sizes):
     INTEGERS,
     nogil=True,
 )
-def finish_rows(functions, players, states, streams, own, sizes, decisions):
+def finish_rows(addresses, players, states, streams, own, sizes, decisions):
     """Compiled players play the game in each row to its end; counts the choices of each seat."""
-    kernel = Kernel(*functions)
+    kernel = kernel_at(addresses)
     actions = np.empty(max(sizes[0], sizes[1]), np.int64)
     probabilities = np.empty(sizes[1])
     for row in range(len(states)):
@@ -160,5 +155,5 @@ def finish_rows(functions, players, states, streams, own, sizes, decisions):
         seat = settle(kernel, state, streams[row], actions, probabilities)
         while seat != TERMINAL:
             decisions[seat] += 1
-            kernel.apply_action(state, players[seat](state, own[row, seat]))
+            kernel.apply_action(state, player_at(players, seat)(state, own[row, seat]))
             seat = settle(kernel, state, streams[row], actions, probabilities)

@@ -100,7 +100,7 @@ class Evaluator:
     """Evaluates many plans of one game without allocating anything but the results."""
 
     def __init__(self, form: SequenceForm) -> None:
-        self._arrays = form.arrays
+        self._arrays = tuple(form.arrays)
         self._num_players = form.num_players
         self._unit = form.probability_unit
         self._values = np.zeros(form.num_sequences)
@@ -111,7 +111,7 @@ class Evaluator:
         """`plan` may be a multiple of a plan, such as a sum; `scale` is one over that multiple."""
         best_values, plan_values = np.empty(self._num_players), np.empty(self._num_players)
         evaluate_plans(
-            *self._arrays, plan, scale, self._values, self._best_actions, self._scratch, best_values, plan_values
+            self._arrays, plan, scale, self._values, self._best_actions, self._scratch, best_values, plan_values
         )
         return Evaluation(plan_values * self._unit, best_values * self._unit, self._best_actions)
 

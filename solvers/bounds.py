@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pyspiel
@@ -46,11 +46,12 @@ from cardtable.compiled import compiled, entry_point
 from cardtable.memory_hints import borrowed
 from cardtable.progress import LateProgress
 from cardtable.randomness import below, generators, sample_index
-from cardtable.rules import CHANCE, FUNCTION_TYPES, GENERATOR, PROBABILITIES, TERMINAL, WORDS, Rules
+from cardtable.rules import ADDRESSES, CHANCE, GENERATOR, PROBABILITIES, TERMINAL, WORDS, Rules, kernel_at
 from solvers.mccfr import SampledPolicy
 from solvers.policies import SUM_TOLERANCE, TablePolicy
 from solvers.sampling.hash_table import (
     MISSING,
+    TABLE_TYPE,
     InformationTable,
     TableContents,
     add_row,
@@ -83,6 +84,43 @@ QUESTION_WORDS = 2
 
 UNIFORM_ROLLOUT = 1  # positions in `Rollout`
 RANDOM_ROLLOUT = 2
+
+# Rows of `states`.
+PLAYED, IMAGINED, ROLLED_OUT, DEALT = range(4)
+NUM_STATES = 4
+
+
+class _Questions(NamedTuple):
+    """What the policy has to be asked; one question a row."""
+
+    number: np.ndarray  # one entry: how many there are
+    words: np.ndarray
+    positions: np.ndarray
+    moves: np.ndarray
+
+
+class _Memory(NamedTuple):
+    """What a game is played in."""
+
+    states: np.ndarray
+    moves: np.ndarray  # made and imagined
+    actions: np.ndarray  # legal in the game and in an imagined one
+    distribution: np.ndarray
+    values: np.ndarray  # of the responder's actions
+    key: np.ndarray
+
+
+class _Policy(NamedTuple):
+    """The policy as compiled code sees it: its table, and where to put questions that the table does not answer."""
+
+    words: np.ndarray
+    numbers: np.ndarray
+    slots: np.ndarray
+    size: np.ndarray
+    settings: np.ndarray
+    questions: _Questions
+    key: np.ndarray
+    distribution: np.ndarray  # the answer
 
 
 @dataclass(frozen=True)
@@ -192,33 +230,26 @@ class _Table:
         self._ask = complete is None
         self._table = complete or InformationTable(rules.key_words, rules.num_distinct_actions)
         self._strict = isinstance(policy, TablePolicy) and policy.missing == "error"
-        kernel = rules.compiled_kernel(resample=True)
-        self._functions = (
-            kernel.current_player,
-            kernel.legal_actions,
-            kernel.apply_action,
-            kernel.chance_outcomes,
-            kernel.deal,
-            kernel.resample,
-            kernel.returns,
-            kernel.information_key,
-        )
+        self._addresses = rules.compiled_kernel(resample=True).addresses()
         self._settings = np.zeros(NUM_SETTINGS, np.int64)
         self._settings[[WORLDS, ROLLOUT, ASK]] = worlds, get_args(Rollout).index(rollout), self._ask
         most_moves = rules.max_game_length + rules.max_chance_nodes + 1
         most_outcomes = max(rules.num_distinct_actions, rules.max_chance_outcomes)
         self._returns = np.empty(rules.num_players)
-        self._num_questions = np.zeros(1, np.int64)
-        self._questions = np.empty((MOST_QUESTIONS if self._ask else 1, QUESTION_WORDS), np.int64)
-        self._positions = np.empty((len(self._questions), rules.state_size), np.int64)
-        self._moves = np.empty((len(self._questions), most_moves), np.int64)
-        self._working_memory = (
-            np.empty((4, rules.state_size), np.int64),
-            np.empty((2, most_moves), np.int64),
-            np.empty((2, most_outcomes), np.int64),
-            np.empty(most_outcomes),
-            np.empty(rules.num_distinct_actions),
-            np.empty(rules.key_words, np.int64),
+        num_questions = MOST_QUESTIONS if self._ask else 1
+        self._questions = _Questions(
+            number=np.zeros(1, np.int64),
+            words=np.empty((num_questions, QUESTION_WORDS), np.int64),
+            positions=np.empty((num_questions, rules.state_size), np.int64),
+            moves=np.empty((num_questions, most_moves), np.int64),
+        )
+        self._memory = _Memory(
+            states=np.empty((NUM_STATES, rules.state_size), np.int64),
+            moves=np.empty((2, most_moves), np.int64),
+            actions=np.empty((2, most_outcomes), np.int64),
+            distribution=np.empty(most_outcomes),
+            values=np.empty(rules.num_distinct_actions),
+            key=np.empty(rules.key_words, np.int64),
         )
 
     def play(self, responder: int, deal_stream: int, stream: int) -> np.ndarray:
@@ -229,23 +260,17 @@ class _Table:
         while True:
             table = self._table
             self._settings[LONGEST_ROW] = table.longest_row
-            self._num_questions[0] = 0
+            self._questions.number[0] = 0
             found_all = _play(
-                *self._functions,
+                self._addresses,
                 self._rules.root,
-                table.words,
-                table.numbers,
-                table.slots,
-                table.size,
+                table.arrays,
                 self._settings,
                 np.array([deal_stream], np.uint64),
                 np.array([stream], np.uint64),
                 self._returns,
-                self._num_questions,
-                self._questions,
-                self._positions,
-                self._moves,
-                *self._working_memory,
+                tuple(self._questions),
+                tuple(self._memory),
             )
             if self._strict and not found_all:
                 raise ValueError(f"the policy has no entry for some information states of {self._game} that came up")
@@ -256,15 +281,15 @@ class _Table:
                 table.grow(MOST_QUESTIONS)
 
     def _answer(self) -> None:
-        table = self._table
-        asked = int(self._num_questions[0])
+        table, questions = self._table, self._questions
+        asked = int(questions.number[0])
         if hasattr(self._policy, "probabilities_at"):
-            counts, probabilities = self._policy.probabilities_at(self._positions[:asked])
-            _enter_answers(table.numbers, self._questions, table.key_words, counts, probabilities)
+            counts, probabilities = self._policy.probabilities_at(questions.positions[:asked])
+            _enter_answers(table.numbers, questions.words, table.key_words, counts, probabilities)
             return
         for question in range(asked):
-            row, num_moves = self._questions[question]
-            state = self._state(self._positions[question], self._moves[question, :num_moves])
+            row, num_moves = questions.words[question]
+            state = self._state(questions.positions[question], questions.moves[question, :num_moves])
             answer = self._policy.action_probabilities(state)
             legal = state.legal_actions()
             probabilities = [answer.get(action, 0.0) for action in legal]
@@ -317,32 +342,17 @@ def _copy(source, target):
 
 
 @compiled
-def _look_up(
-    information_key,
-    words,
-    numbers,
-    slots,
-    size,
-    settings,
-    num_questions,
-    questions,
-    positions,
-    question_moves,
-    state,
-    player,
-    actions,
-    count,
-    moves,
-    num_moves,
-    key,
-    distribution,
-):
+def _look_up(kernel, policy, state, player, actions, count, moves, num_moves):
     """Writes the policy's probabilities of the legal actions; says whether they are known (else they are uniform).
+
+    `moves` are those made so far, `num_moves` of them.
 
     What is not known becomes a question, if the policy can be asked and there is room. Its row is added empty, so that
     it is asked only once.
     """
-    information_key(state, player, key)
+    words, numbers, slots, size = policy.words, policy.numbers, policy.slots, policy.size
+    settings, questions, key, distribution = policy.settings, policy.questions, policy.key, policy.distribution
+    kernel.information_key(state, player, key)
     key_hash = hash_key(key)
     header = header_of(player, count)
     row = find_row(words, slots, first_candidate(slots, key_hash), key_hash, header, key)
@@ -354,183 +364,82 @@ def _look_up(
             total += distribution[action]
     elif (
         settings[ASK] == 1
-        and num_questions[0] < len(questions)
+        and questions.number[0] < len(questions.words)
         and has_room(words, slots, size, 1, settings[LONGEST_ROW])
     ):
-        question = num_questions[0]
-        num_questions[0] += 1
-        questions[question, ROW] = add_row(words, numbers, slots, size, key_hash, header, key, actions)
-        questions[question, NUM_MOVES] = num_moves
+        question = questions.number[0]
+        questions.number[0] += 1
+        questions.words[question, ROW] = add_row(words, numbers, slots, size, key_hash, header, key, actions)
+        questions.words[question, NUM_MOVES] = num_moves
         for word in range(len(state)):
-            positions[question, word] = state[word]
+            questions.positions[question, word] = state[word]
         for move in range(num_moves):
-            question_moves[question, move] = moves[move]
+            questions.moves[question, move] = moves[move]
     for action in range(count):
         distribution[action] = distribution[action] / total if total > 0.0 else 1.0 / count
     return total > 0.0
 
 
 @entry_point(
-    *(
-        FUNCTION_TYPES[name]
-        for name in (
-            "current_player",
-            "legal_actions",
-            "apply_action",
-            "chance_outcomes",
-            "deal",
-            "resample",
-            "returns",
-            "information_key",
-        )
-    ),
+    ADDRESSES,
     types.Array(types.int64, 1, "C", readonly=True),
-    WORDS,
-    PROBABILITIES,
-    WORDS,
-    WORDS,
+    TABLE_TYPE,
     WORDS,
     GENERATOR,
     GENERATOR,
     PROBABILITIES,
-    WORDS,
-    _INTEGERS,
-    _INTEGERS,
-    _INTEGERS,
-    _INTEGERS,
-    _INTEGERS,
-    _INTEGERS,
-    PROBABILITIES,
-    PROBABILITIES,
-    WORDS,
+    types.Tuple((WORDS, *(_INTEGERS,) * 3)),
+    types.Tuple((*(_INTEGERS,) * 3, PROBABILITIES, PROBABILITIES, WORDS)),
 )
-def _play(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    deal,
-    resample,
-    returns,
-    information_key,
-    root,
-    words,
-    numbers,
-    slots,
-    size,
-    settings,
-    deal_generator,
-    generator,
-    outcome,
-    num_questions,
-    questions,
-    positions,
-    question_moves,
-    states,
-    moves,
-    actions,
-    distribution,
-    values,
-    key,
-):
+def _play(addresses, root, table, settings, deal_generator, generator, outcome, questions, memory):
     """Plays one game, its returns to `outcome`; says whether all probabilities were known."""
-    words = borrowed(words)
-    numbers = borrowed(numbers)
-    slots = borrowed(slots)
-    size = borrowed(size)
+    kernel = kernel_at(addresses)
     settings = borrowed(settings)
     generator = borrowed(generator)
     outcome = borrowed(outcome)
-    num_questions = borrowed(num_questions)
-    questions = borrowed(questions)
-    positions = borrowed(positions)
-    question_moves = borrowed(question_moves)
-    distribution = borrowed(distribution)
-    values = borrowed(values)
-    key = borrowed(key)
-    state = borrowed(states)[0]
-    world = borrowed(states)[1]
-    made = borrowed(moves)[0]
-    imagined = borrowed(moves)[1]
-    own_legal = borrowed(actions)[0]
-    legal = borrowed(actions)[1]
+    states, moves, actions, distribution, values, key = borrowed(memory)
+    words, numbers, slots, size = borrowed(table)
+    policy = _Policy(words, numbers, slots, size, settings, _Questions(*borrowed(questions)), key, distribution)
+    state = states[PLAYED]
+    world = states[IMAGINED]
+    rolled_out = states[ROLLED_OUT]
+    made = moves[0]
+    imagined = moves[1]
+    own_legal = actions[0]
+    legal = actions[1]
 
     responder = settings[RESPONDER]
     _copy(root, state)
-    deal(state, deal_generator)
+    kernel.deal(state, deal_generator)
     known = True
     num_made = 0
     while True:
-        player = current_player(state)
+        player = kernel.current_player(state)
         if player == TERMINAL:
             break
         if player == CHANCE:
-            count = chance_outcomes(state, own_legal, distribution)
+            count = kernel.chance_outcomes(state, own_legal, distribution)
         else:
-            count = legal_actions(state, own_legal)
+            count = kernel.legal_actions(state, own_legal)
         best = -1
         if player == responder and count > 1:
             total = 0.0
             for action in range(count):
                 values[action] = 0.0
             for _ in range(settings[WORLDS]):
-                weight, agreed = _imagine_world(
-                    current_player,
-                    legal_actions,
-                    apply_action,
-                    resample,
-                    information_key,
-                    root,
-                    words,
-                    numbers,
-                    slots,
-                    size,
-                    settings,
-                    generator,
-                    num_questions,
-                    questions,
-                    positions,
-                    question_moves,
-                    borrowed(states),
-                    made,
-                    num_made,
-                    legal,
-                    distribution,
-                    key,
-                )
+                weight, agreed = _imagine_world(kernel, root, policy, generator, states, made, num_made, legal)
                 known &= agreed
                 if weight == 0.0:
                     continue
                 total += weight
                 for action in range(count):
-                    _copy(world, borrowed(states)[2])
+                    _copy(world, rolled_out)
                     for move in range(num_made):
                         imagined[move] = made[move]
                     known &= _roll_out(
-                        current_player,
-                        legal_actions,
-                        apply_action,
-                        chance_outcomes,
-                        information_key,
-                        words,
-                        numbers,
-                        slots,
-                        size,
-                        settings,
-                        generator,
-                        num_questions,
-                        questions,
-                        positions,
-                        question_moves,
-                        borrowed(states)[2],
-                        own_legal[action],
-                        imagined,
-                        num_made,
-                        legal,
-                        distribution,
-                        key,
+                        kernel, policy, generator, rolled_out, own_legal[action], imagined, num_made, legal
                     )
-                    returns(borrowed(states)[2], outcome)
+                    kernel.returns(rolled_out, outcome)
                     values[action] += weight * outcome[responder]
             if total > 0.0:
                 best = 0
@@ -539,79 +448,37 @@ def _play(
                         best = action
         if best < 0:
             if player >= 0 and count > 1:  # by the policy; so does a responder whose worlds all contradict it
-                known &= _look_up(
-                    information_key,
-                    words,
-                    numbers,
-                    slots,
-                    size,
-                    settings,
-                    num_questions,
-                    questions,
-                    positions,
-                    question_moves,
-                    state,
-                    player,
-                    own_legal,
-                    count,
-                    made,
-                    num_made,
-                    key,
-                    distribution,
-                )
+                known &= _look_up(kernel, policy, state, player, own_legal, count, made, num_made)
             best = sample_index(generator, distribution, count) if count > 1 else 0
         made[num_made] = own_legal[best]
         num_made += 1
-        apply_action(state, own_legal[best])
-    returns(state, outcome)
+        kernel.apply_action(state, own_legal[best])
+    kernel.returns(state, outcome)
     return known
 
 
 @compiled
-def _imagine_world(
-    current_player,
-    legal_actions,
-    apply_action,
-    resample,
-    information_key,
-    root,
-    words,
-    numbers,
-    slots,
-    size,
-    settings,
-    generator,
-    num_questions,
-    questions,
-    positions,
-    question_moves,
-    states,
-    made,
-    num_made,
-    legal,
-    distribution,
-    key,
-):
-    """Draws a world that agrees with what the responder knows and replays the game in it, into states[1].
+def _imagine_world(kernel, root, policy, generator, states, made, num_made, legal):
+    """Draws a world that agrees with what the responder knows and replays the game in it, into states[IMAGINED].
 
     Returns the probability that the others would have moved as they did, and whether all probabilities were known.
     """
-    responder = settings[RESPONDER]
-    world = states[1]
-    dealt = states[3]
-    _copy(states[0], dealt)
-    resample(dealt, responder, generator)
+    responder = policy.settings[RESPONDER]
+    world = states[IMAGINED]
+    dealt = states[DEALT]
+    _copy(states[PLAYED], dealt)
+    kernel.resample(dealt, responder, generator)
     _copy(root, world)
     while not deck.is_dealt(world):
-        apply_action(world, deck.pile_of(dealt, world[deck.NEXT_CARD]))
+        kernel.apply_action(world, deck.pile_of(dealt, world[deck.NEXT_CARD]))
     weight = 1.0
     known = True
     for move in range(num_made):
-        player = current_player(world)
+        player = kernel.current_player(world)
         if player == TERMINAL:
             return 0.0, known
         if player >= 0:
-            count = legal_actions(world, legal)
+            count = kernel.legal_actions(world, legal)
             position = -1
             for action in range(count):
                 if legal[action] == made[move]:
@@ -619,95 +486,35 @@ def _imagine_world(
             if position < 0:
                 return 0.0, known
             if player != responder and count > 1:
-                known &= _look_up(
-                    information_key,
-                    words,
-                    numbers,
-                    slots,
-                    size,
-                    settings,
-                    num_questions,
-                    questions,
-                    positions,
-                    question_moves,
-                    world,
-                    player,
-                    legal,
-                    count,
-                    made,
-                    move,
-                    key,
-                    distribution,
-                )
-                weight *= distribution[position]
+                known &= _look_up(kernel, policy, world, player, legal, count, made, move)
+                weight *= policy.distribution[position]
                 if weight == 0.0:
                     return 0.0, known
-        apply_action(world, made[move])
+        kernel.apply_action(world, made[move])
     return weight, known
 
 
 @compiled
-def _roll_out(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    information_key,
-    words,
-    numbers,
-    slots,
-    size,
-    settings,
-    generator,
-    num_questions,
-    questions,
-    positions,
-    question_moves,
-    state,
-    action,
-    moves,
-    num_moves,
-    legal,
-    distribution,
-    key,
-):
+def _roll_out(kernel, policy, generator, state, action, moves, num_moves, legal):
     """Plays `action` and the rest of the game, in place; says whether all probabilities were known."""
+    settings, distribution = policy.settings, policy.distribution
     known = True
     while True:
-        apply_action(state, action)
+        kernel.apply_action(state, action)
         moves[num_moves] = action
         num_moves += 1
-        player = current_player(state)
+        player = kernel.current_player(state)
         if player == TERMINAL:
             return known
         if player == CHANCE:
-            count = chance_outcomes(state, legal, distribution)
+            count = kernel.chance_outcomes(state, legal, distribution)
             action = legal[sample_index(generator, distribution, count)]
             continue
-        count = legal_actions(state, legal)
+        count = kernel.legal_actions(state, legal)
         at_random = settings[ROLLOUT] == RANDOM_ROLLOUT
         at_random |= settings[ROLLOUT] == UNIFORM_ROLLOUT and player == settings[RESPONDER]
         if at_random or count == 1:
             action = legal[below(generator, count)]
             continue
-        known &= _look_up(
-            information_key,
-            words,
-            numbers,
-            slots,
-            size,
-            settings,
-            num_questions,
-            questions,
-            positions,
-            question_moves,
-            state,
-            player,
-            legal,
-            count,
-            moves,
-            num_moves,
-            key,
-            distribution,
-        )
+        known &= _look_up(kernel, policy, state, player, legal, count, moves, num_moves)
         action = legal[sample_index(generator, distribution, count)]

@@ -223,41 +223,27 @@ class CFRSolver(TabularSolver):
     ) -> None:
         self.form = sequence_form(game)
         super().__init__(self.form.game, self.form.num_sequences, variant, alternating, initial, seed, parameters)
-        arrays = self.form.arrays
         self._scratch = self.form.scratch()
-        self._plan = self.form.empty_plan()
+        self._tables = sweeps.Tables(
+            plan=self.form.empty_plan(),
+            regret=self._regret,
+            banked=self._banked,
+            average=self._average,
+            values=np.zeros(self.form.num_sequences),
+        )
+        self._root_average = self._average[: self.form.num_players]  # of the empty sequences
         self._make_plan()
-        most_blocks = int(np.diff(arrays.player_block).max(initial=1))
+        most_blocks = int(np.diff(self.form.arrays.player_block).max(initial=1))
         self.threads = min(most_blocks, os.cpu_count() or 1) if threads is None else threads
         if self.threads < 1:
             raise ValueError(f"threads is {threads}; allowed: 1 or more")
         self._evaluator = Evaluator(self.form)
-        self._fixed = (
-            alternating,
-            self._predictive,
-            *arrays[:8],
-            self._plan,
-            self._regret,
-            self._banked,
-            self._average,
-            np.zeros(self.form.num_sequences),
-            self._scratch,
-        )
+        self._fixed = (alternating, self._predictive, tuple(self.form.arrays), tuple(self._tables), self._scratch)
 
     def _make_plan(self) -> None:
         """The plan of regret matching on the regrets, without touching the average."""
         arrays = self.form.arrays
-        sweeps.plan_sweep(
-            0,
-            len(arrays.batches),
-            arrays.batches,
-            arrays.parent,
-            self._plan,
-            self._regret,
-            self._average,
-            0.0,
-            self._scratch[0],
-        )
+        sweeps.plan_sweep(0, len(arrays.batches), arrays, self._tables, 0.0, self._scratch[0])
 
     def _iterate(self, first: int, last: int) -> None:
         if self.threads == 1:
@@ -270,7 +256,7 @@ class CFRSolver(TabularSolver):
             finally:
                 numba.set_num_threads(before)
         if last > first:
-            self._average[: self.form.num_players] = self._total_weight[last - 1]
+            self._root_average.fill(self._total_weight[last - 1])
 
     def _policy(self, weights: np.ndarray) -> TablePolicy:
         probabilities = np.ones(self.form.num_sequences)

@@ -139,13 +139,13 @@ def table_player(policy: TablePolicy, name: str = "policy") -> Player:
         return policy_player(name, policy.game, policy)
     index = KeyIndex(policy.keys)
     rules = policy.game.rules
-    kernel = rules.compiled_kernel()
+    kernel = rules.compiled_kernel().addresses()
     count, first, stride = (np.ascontiguousarray(part, np.int64) for part in policy.places)
 
     def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         seats, keys = np.empty(len(rows), np.int64), np.empty((len(rows), rules.key_words), np.int64)
-        seats_of_rows(kernel.current_player, states, rows, seats)
-        keys_of_rows(kernel.current_player, kernel.information_key, states, rows, keys)
+        seats_of_rows(kernel, states, rows, seats)
+        keys_of_rows(kernel, states, rows, keys)
         mask = legal_mask(rules, states, rows)
         choices = mask.sum(axis=1)
         chances = mask / np.maximum(choices, 1)[:, None]

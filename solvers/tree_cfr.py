@@ -15,7 +15,7 @@ little: lift the policy to the unabstracted game and evaluate it there. With per
 from __future__ import annotations
 
 import zlib
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyspiel
@@ -23,9 +23,27 @@ import pyspiel
 from cardtable.compiled import compiled
 from cardtable.rules import CHANCE, TERMINAL
 from solvers.arrays.memory import allowed_bytes, require_memory
-from solvers.arrays.tree import GameTree
+from solvers.arrays.tree import GameTree, TreeArrays
 from solvers.cfr import TabularSolver
 from solvers.policies import TablePolicy
+
+
+class _CellTables(NamedTuple):
+    """One number for each action of each information set."""
+
+    regret: np.ndarray
+    banked: np.ndarray  # empty unless the variant is predictive
+    average: np.ndarray
+    strategy: np.ndarray
+    gain: np.ndarray  # the regret of the running iteration; zero in between
+
+
+class _NodeTables(NamedTuple):
+    """One number for each node."""
+
+    own_reach: np.ndarray
+    other_reach: np.ndarray
+    value: np.ndarray
 
 
 class TreeCFRSolver(TabularSolver):
@@ -52,33 +70,15 @@ class TreeCFRSolver(TabularSolver):
             "another",
         )
         super().__init__(game, num_cells, variant, alternating, initial, seed, parameters)
-        # Per node: own and others' reach, value. Per cell: strategy and the regret of the running iteration.
-        self._node_tables = tuple(np.empty(self.tree.num_nodes) for _ in range(3))
-        self._cell_tables = np.empty(num_cells), np.zeros(num_cells)
+        self._nodes = _NodeTables(*(np.empty(self.tree.num_nodes) for _ in _NodeTables._fields))
+        self._cells = _CellTables(
+            self._regret, self._banked, self._average, strategy=np.empty(num_cells), gain=np.zeros(num_cells)
+        )
         self._policy_template: TablePolicy | None = None
 
     def _iterate(self, first: int, last: int) -> None:
-        tree = self.tree
-        _iterate(
-            first,
-            last,
-            self._schedule,
-            self.alternating,
-            self._predictive,
-            tree.player,
-            tree.label,
-            tree.first_child,
-            tree.returns,
-            tree.chance_offset,
-            tree.chance_probability,
-            tree.owner,
-            tree.action_offset,
-            self._regret,
-            self._banked,
-            self._average,
-            *self._cell_tables,
-            *self._node_tables,
-        )
+        tables = (self.tree.arrays, tuple(self._cells), tuple(self._nodes))
+        _iterate(first, last, self._schedule, self.alternating, self._predictive, *tables)
 
     def _policy(self, weights: np.ndarray) -> TablePolicy:
         tree = self.tree
@@ -123,24 +123,12 @@ def _match(action_offset, weights, probabilities):
 
 
 @compiled
-def _add_regrets(
-    who,
-    average_weight,
-    player,
-    label,
-    first_child,
-    returns,
-    chance_offset,
-    chance_probability,
-    action_offset,
-    average,
-    strategy,
-    gain,
-    own_reach,
-    other_reach,
-    value,
-):
+def _add_regrets(who, average_weight, tree, cells, nodes):
     """One pass down for reach probabilities and one up for values, both for player `who`."""
+    player, label, first_child, returns = tree.player, tree.label, tree.first_child, tree.returns
+    chance_offset, chance_probability, action_offset = tree.chance_offset, tree.chance_probability, tree.action_offset
+    average, strategy, gain = cells.average, cells.strategy, cells.gain
+    own_reach, other_reach, value = nodes.own_reach, nodes.other_reach, nodes.value
     own_reach[0] = 1.0
     other_reach[0] = 1.0
     for node in range(len(player)):
@@ -181,8 +169,10 @@ def _add_regrets(
 
 
 @compiled
-def _apply_regrets(who, settings, predictive, owner, action_offset, regret, banked, gain):
+def _apply_regrets(who, settings, predictive, tree, cells):
     """The update rule of `solvers.arrays.sweeps.regret_sweep` at all information sets of player `who`."""
+    owner, action_offset = tree.owner, tree.action_offset
+    regret, banked, gain = cells.regret, cells.banked, cells.gain
     for number in range(len(owner)):
         if owner[number] != who:
             continue
@@ -196,53 +186,18 @@ def _apply_regrets(who, settings, predictive, owner, action_offset, regret, bank
 
 
 @compiled
-def _iterate(
-    first,
-    last,
-    schedule,
-    alternating,
-    predictive,
-    player,
-    label,
-    first_child,
-    returns,
-    chance_offset,
-    chance_probability,
-    owner,
-    action_offset,
-    regret,
-    banked,
-    average,
-    strategy,
-    gain,
-    own_reach,
-    other_reach,
-    value,
-):
-    num_players = returns.shape[1]
+def _iterate(first, last, schedule, alternating, predictive, tree_arrays, cell_tables, node_tables):
+    tree = TreeArrays(*tree_arrays)
+    cells = _CellTables(*cell_tables)
+    nodes = _NodeTables(*node_tables)
+    num_players = tree.returns.shape[1]
     for t in range(first, last):
         for who in range(num_players):
             if alternating or who == 0:
-                _match(action_offset, regret, strategy)
-            _add_regrets(
-                who,
-                schedule[t, 2],
-                player,
-                label,
-                first_child,
-                returns,
-                chance_offset,
-                chance_probability,
-                action_offset,
-                average,
-                strategy,
-                gain,
-                own_reach,
-                other_reach,
-                value,
-            )
+                _match(tree.action_offset, cells.regret, cells.strategy)
+            _add_regrets(who, schedule[t, 2], tree, cells, nodes)
             if alternating:
-                _apply_regrets(who, schedule[t], predictive, owner, action_offset, regret, banked, gain)
+                _apply_regrets(who, schedule[t], predictive, tree, cells)
         if not alternating:
             for who in range(num_players):
-                _apply_regrets(who, schedule[t], predictive, owner, action_offset, regret, banked, gain)
+                _apply_regrets(who, schedule[t], predictive, tree, cells)

@@ -19,14 +19,14 @@ from cardtable.compiled import entry_point
 from cardtable.parameters import UserError, refusal
 from cardtable.player import Player, drawing_player
 from cardtable.rules import (
+    ADDRESSES,
     INTEGERS,
-    KERNEL_TYPE,
     LABEL_SIGNATURE,
     LABEL_TYPE,
     STATES,
-    Kernel,
     Rules,
     compile_for,
+    kernel_at,
 )
 from cardtable.spiel import CardGame, CardState
 from transforms.wrapping import TransformedGame, play_really, real_actions
@@ -65,7 +65,7 @@ def lifted_player(player: Player, transform: CardGame, base_game: CardGame) -> P
             f"{player.name} plays {transform}; it can be lifted to the original game only, not to {base_game}"
         )
     label = compile_for(origin.label, LABEL_SIGNATURE)
-    rules, kernel = base_game.rules, tuple(base_game.rules.compiled_kernel())
+    rules, kernel = base_game.rules, base_game.rules.compiled_kernel().addresses()
 
     def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         views = np.repeat(transform.rules.root[None, :], len(rows), axis=0)
@@ -81,10 +81,10 @@ def lifted_player(player: Player, transform: CardGame, base_game: CardGame) -> P
 _CHANCES = types.Array(types.float64, 2, "C")
 
 
-@entry_point(KERNEL_TYPE, LABEL_TYPE, STATES, INTEGERS, STATES, _CHANCES, _CHANCES, nogil=True)
-def _share_out(functions, label, states, rows, views, named, chances):
+@entry_point(ADDRESSES, LABEL_TYPE, STATES, INTEGERS, STATES, _CHANCES, _CHANCES, nogil=True)
+def _share_out(addresses, label, states, rows, views, named, chances):
     """Gives each action of the base game its equal share of the probability of its name in the transform."""
-    kernel = Kernel(*functions)
+    kernel = kernel_at(addresses)
     actions = np.empty(chances.shape[1], np.int64)
     names = np.empty(chances.shape[1], np.int64)
     members = np.empty(named.shape[1], np.int64)

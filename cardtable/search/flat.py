@@ -19,17 +19,16 @@ from cardtable.parameters import bad_value, require
 from cardtable.player import Explanation, Player, compiled_players
 from cardtable.randomness import below, sample_index
 from cardtable.rules import (
+    ADDRESSES,
     CHANCE,
     INTEGER,
     INTEGERS,
-    KERNEL_TYPE,
-    PLAYER_SIGNATURE,
-    PLAYER_TYPE,
     STATES,
     STREAMS,
     TERMINAL,
-    Kernel,
-    compile_for,
+    kernel_at,
+    player_addresses,
+    player_at,
 )
 from cardtable.spiel import CardGame
 
@@ -57,15 +56,15 @@ class FlatSearch:
         rules = game.rules
         self.rules = rules
         self.worlds = worlds
-        self._functions = tuple(rules.compiled_kernel(resample=True))
-        self._rollout = compile_for(rollout or _nobody, PLAYER_SIGNATURE)
+        self._addresses = rules.compiled_kernel(resample=True).addresses()
+        self._rollout = player_addresses((rollout or _nobody,))
         self._sizes = np.array([rules.num_distinct_actions, rules.max_chance_outcomes, rules.num_players], np.int64)
         self._random = rollout is None
 
     def choose_rows(self, states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """The best action in each of these rows of `states`."""
         chosen = np.empty(len(rows), np.int64)
-        search = (self._functions, self._rollout, self._random, self.worlds, self._sizes)
+        search = (self._addresses, self._rollout, self._random, self.worlds, self._sizes)
         _choose_rows(*search, states, rows, streams, chosen)
         return chosen
 
@@ -77,7 +76,7 @@ class FlatSearch:
                 raise ValueError("the state has no player to move")
             actions = np.empty(self._sizes[0], np.int64)
             results = np.zeros((self.worlds, self._sizes[0]))
-            search = (self._functions, self._rollout, self._random, self.worlds, self._sizes)
+            search = (self._addresses, self._rollout, self._random, self.worlds, self._sizes)
             n = _evaluate_row(*search, states[row], stream, actions, results)
             returns = results[:, :n]
             best = int(np.argmax(returns.mean(axis=0)))
@@ -92,12 +91,12 @@ def _nobody(state, generator):
     return -1
 
 
-SEARCH_TYPES = (KERNEL_TYPE, PLAYER_TYPE, types.boolean, INTEGER, INTEGERS)
+SEARCH_TYPES = (ADDRESSES, ADDRESSES, types.boolean, INTEGER, INTEGERS)
 
 
 @entry_point(*SEARCH_TYPES, STATES, INTEGERS, STREAMS, INTEGERS, nogil=True)
-def _choose_rows(functions, rollout, rollout_is_random, worlds, sizes, states, rows, streams, chosen):
-    kernel = Kernel(*functions)
+def _choose_rows(addresses, rollout, rollout_is_random, worlds, sizes, states, rows, streams, chosen):
+    kernel = kernel_at(addresses)
     actions = np.empty(sizes[0], np.int64)
     values = np.empty(sizes[0])
     results = np.empty((1, sizes[0]))  # not kept
@@ -105,7 +104,17 @@ def _choose_rows(functions, rollout, rollout_is_random, worlds, sizes, states, r
         state = states[rows[index]]
         n = kernel.legal_actions(state, actions)
         if n > 1:
-            _evaluate(kernel, rollout, rollout_is_random, worlds, sizes, state, streams[index], actions[:n], results)
+            _evaluate(
+                kernel,
+                player_at(rollout, 0),
+                rollout_is_random,
+                worlds,
+                sizes,
+                state,
+                streams[index],
+                actions[:n],
+                results,
+            )
             for action in range(n):
                 values[action] = results[0, action]
             chosen[index] = actions[np.argmax(values[:n])]
@@ -120,10 +129,10 @@ def _choose_rows(functions, rollout, rollout_is_random, worlds, sizes, states, r
     INTEGERS,
     types.Array(types.float64, 2, "C"),
 )
-def _evaluate_row(functions, rollout, rollout_is_random, worlds, sizes, state, stream, actions, results):
-    kernel = Kernel(*functions)
+def _evaluate_row(addresses, rollout, rollout_is_random, worlds, sizes, state, stream, actions, results):
+    kernel = kernel_at(addresses)
     n = kernel.legal_actions(state, actions)
-    _evaluate(kernel, rollout, rollout_is_random, worlds, sizes, state, stream, actions[:n], results)
+    _evaluate(kernel, player_at(rollout, 0), rollout_is_random, worlds, sizes, state, stream, actions[:n], results)
     return n
 
 

@@ -148,11 +148,11 @@ def _paid(time_step: rl_environment.TimeStep, reward: float) -> rl_environment.T
 def agent_player(game: CardGame, agent: Any, kind: str) -> Player:
     """The agent as a player: DQN plays its best action; NFSP draws from its average policy."""
     network = agent._q_network if kind == "dqn" else agent._avg_network
-    kernel = game.rules.compiled_kernel()
+    kernel = game.rules.compiled_kernel().addresses()
 
     def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         seen = np.zeros((len(rows), game.rules.observation_size), np.float32)
-        encode_rows(kernel.current_player, kernel.observation_tensor, states, rows, seen)
+        encode_rows(kernel, states, rows, False, seen)
         with torch.no_grad():
             values = network(torch.from_numpy(seen)).double()
         legal = torch.from_numpy(legal_mask(game.rules, states, rows))

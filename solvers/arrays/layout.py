@@ -8,13 +8,11 @@ entries of one row, and of neighbouring rows, lie in the same few cache lines.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cardtable.compiled import compiled
 from cardtable.rules import CHANCE, TERMINAL
-from solvers.arrays.sweeps import BATCH_ACTIONS, BATCH_SEQUENCE, BATCH_SET, BATCH_SETS
+from solvers.arrays.sweeps import BATCH_ACTIONS, BATCH_SEQUENCE, BATCH_SET, BATCH_SETS, Arrays
 from solvers.arrays.tree import GameTree
 
 # A player's information sets are split into blocks, one per thread, if there are at least this many.
@@ -27,20 +25,6 @@ MOST_PROBABILITIES = 10_000
 LARGEST_PART = 60
 
 UNKNOWN = -1
-
-
-class Arrays(NamedTuple):
-    """What the compiled sweeps read; S sequences, N information sets, E payoff entries, P players."""
-
-    batches: np.ndarray  # int64 (batches, 4): actions, information sets, first sequence, first information set
-    batch_runs: np.ndarray  # int64 (batches + 1): first run of each batch
-    runs: np.ndarray  # int64 (runs, 4): first sequence, sequences, entries of each, first entry
-    weight: np.ndarray  # float64 (E): chance probability / probability unit * utility to the owner of the row
-    others: np.ndarray  # uint32 (P-1, E): the other players' sequences, in seat order
-    parent: np.ndarray  # uint32 (N): parent sequence of each information set
-    block_start: np.ndarray  # int64 (blocks + 1): first batch of each block
-    player_block: np.ndarray  # int64 (P + 1): first block of each player
-    empty_runs: np.ndarray  # int64 (P, 4): the runs of the empty sequences
 
 
 class ImperfectRecallError(ValueError):

@@ -27,9 +27,9 @@ import numpy as np
 import pyspiel
 
 from cardtable.rules import Rules
-from solvers.arrays.layout import Arrays, ImperfectRecallError, lay_out
+from solvers.arrays.layout import ImperfectRecallError, lay_out
 from solvers.arrays.memory import allowed_bytes, require_memory
-from solvers.arrays.sweeps import BATCH_ACTIONS, BATCH_SEQUENCE, BATCH_SETS, CHUNK
+from solvers.arrays.sweeps import BATCH_ACTIONS, BATCH_SEQUENCE, BATCH_SETS, CHUNK, Arrays
 from solvers.arrays.tree import GameTree, estimate_size, refuse_unsuitable, representative_states, tree_bytes
 from solvers.sampling.keys import KeyIndex
 

@@ -5,11 +5,14 @@ stored action by action (all first actions, all second actions, ...), so that ev
 numbers and the processor works on several information sets at once. Batches come parents first.
 
 A run holds neighbouring sequences with equally many payoff entries, stored entry by entry for the same reason.
+
+Python hands over the arrays of a form and the tables of a solver as plain tuples, and the functions it calls give them
+their names: numba takes three times as long to recognise a named tuple, and an iteration of a small game is no longer.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -22,6 +25,31 @@ CHUNK = 512
 # Columns of the tables `batches` and `runs`.
 BATCH_ACTIONS, BATCH_SETS, BATCH_SEQUENCE, BATCH_SET = range(4)
 RUN_SEQUENCE, RUN_SEQUENCES, RUN_LENGTH, RUN_ENTRY = range(4)
+
+
+class Arrays(NamedTuple):
+    """What the compiled sweeps read; S sequences, N information sets, E payoff entries, P players."""
+
+    batches: np.ndarray  # int64 (batches, 4): actions, information sets, first sequence, first information set
+    batch_runs: np.ndarray  # int64 (batches + 1): first run of each batch
+    runs: np.ndarray  # int64 (runs, 4): first sequence, sequences, entries of each, first entry
+    weight: np.ndarray  # float64 (E): chance probability / probability unit * utility to the owner of the row
+    others: np.ndarray  # uint32 (P-1, E): the other players' sequences, in seat order
+    parent: np.ndarray  # uint32 (N): parent sequence of each information set
+    block_start: np.ndarray  # int64 (blocks + 1): first batch of each block
+    player_block: np.ndarray  # int64 (P + 1): first block of each player
+    empty_runs: np.ndarray  # int64 (P, 4): the runs of the empty sequences
+
+
+class Tables(NamedTuple):
+    """What a CFR solver keeps, one number per sequence each."""
+
+    plan: np.ndarray
+    regret: np.ndarray
+    banked: np.ndarray  # empty unless the variant is predictive
+    average: np.ndarray
+    values: np.ndarray  # zero between sweeps
+
 
 # Divisions by zero are discarded after the fact instead of checked, so that loops stay free of branches. Products are
 # not fused with sums: that would turn exact ties between actions into rounding errors.
@@ -68,24 +96,7 @@ def _regrets_of_pairs(first_regret, second_regret, first_value, second_value, ex
 
 
 @compiled(**FAST)
-def regret_sweep(
-    first_batch,
-    last_batch,
-    batches,
-    batch_runs,
-    runs,
-    weight,
-    others,
-    parent,
-    plan,
-    regret,
-    banked,
-    values,
-    keep_positive,
-    keep_negative,
-    predictive,
-    scratch,
-):
+def regret_sweep(first_batch, last_batch, form, tables, keep_positive, keep_negative, predictive, scratch):
     """From the leaves: counterfactual values of the current strategy, then the regrets of the next.
 
     The current strategy is regret matching on `regret`. With value(I) = sum of strategy * value(I, a):
@@ -94,7 +105,9 @@ def regret_sweep(
         banked <- max(banked + value(I, a) - value(I), 0);    regret <- banked + value(I, a) - value(I).
     `values` is zero before and after.
     """
-    num_players = others.shape[0] + 1
+    batches, batch_runs, runs, parent = form.batches, form.batch_runs, form.runs, form.parent
+    plan, regret, banked, values = tables.plan, tables.regret, tables.banked, tables.values
+    num_players = form.others.shape[0] + 1
     for batch in range(last_batch - 1, first_batch - 1, -1):
         actions = batches[batch, BATCH_ACTIONS]
         size = batches[batch, BATCH_SETS]
@@ -102,7 +115,7 @@ def regret_sweep(
         first_set = batches[batch, BATCH_SET]
         has_parents = parent[first_set] >= num_players
         uniform = 1.0 / actions
-        add_rows(batch_runs[batch], batch_runs[batch + 1], runs, weight, others, plan, values)
+        add_rows(batch_runs[batch], batch_runs[batch + 1], runs, form.weight, form.others, plan, values)
         for start in range(0, size, CHUNK):
             count = min(CHUNK, size - start)
             total = scratch[0, :count]
@@ -163,8 +176,10 @@ def regret_sweep(
 
 
 @compiled(**FAST)
-def plan_sweep(first_batch, last_batch, batches, parent, plan, regret, average, average_weight, scratch):
+def plan_sweep(first_batch, last_batch, form, tables, average_weight, scratch):
     """From the root: adds the plan just used to the average, then makes the plan of regret matching on `regret`."""
+    batches, parent = form.batches, form.parent
+    plan, regret, average = tables.plan, tables.regret, tables.average
     for batch in range(first_batch, last_batch):
         actions = batches[batch, BATCH_ACTIONS]
         size = batches[batch, BATCH_SETS]
@@ -226,33 +241,18 @@ def best_response_sweep(first_batch, last_batch, batches, parent, values, choice
 
 
 @compiled(**FAST)
-def evaluate_plans(
-    batches,
-    batch_runs,
-    runs,
-    weight,
-    others,
-    parent,
-    block_start,
-    player_block,
-    empty_runs,
-    plan,
-    scale,
-    values,
-    choice,
-    scratch,
-    best_values,
-    plan_values,
-):
+def evaluate_plans(arrays, plan, scale, values, choice, scratch, best_values, plan_values):
     """Per player: the value of a best response to the others' plans, and the value of the plans themselves.
 
     `plan` may be any positive multiple of proper plans; `scale` is one over that multiple.
     """
+    form = Arrays(*arrays)
+    batches, batch_runs, runs, weight, others = form.batches, form.batch_runs, form.runs, form.weight, form.others
     num_players = others.shape[0] + 1
     for player in range(num_players):
-        first_batch = block_start[player_block[player]]
-        last_batch = block_start[player_block[player + 1]]
-        add_rows(player, player + 1, empty_runs, weight, others, plan, values)
+        first_batch = form.block_start[form.player_block[player]]
+        last_batch = form.block_start[form.player_block[player + 1]]
+        add_rows(player, player + 1, form.empty_runs, weight, others, plan, values)
         add_rows(batch_runs[first_batch], batch_runs[last_batch], runs, weight, others, plan, values)
         expected = values[player] / scale
         if first_batch < last_batch:
@@ -260,7 +260,7 @@ def evaluate_plans(
             end = batches[last, BATCH_SEQUENCE] + batches[last, BATCH_ACTIONS] * batches[last, BATCH_SETS]
             for sequence in range(batches[first_batch, BATCH_SEQUENCE], end):
                 expected += values[sequence] * plan[sequence]
-        best_response_sweep(first_batch, last_batch, batches, parent, values, choice, scratch)
+        best_response_sweep(first_batch, last_batch, batches, form.parent, values, choice, scratch)
         others_scale = scale ** (num_players - 1)
         best_values[player] = values[player] * others_scale
         plan_values[player] = expected * others_scale * scale
@@ -296,146 +296,36 @@ def plans_of(batches, parent, probabilities, plan):
 
 
 @compiled(**FAST)
-def update_block(
-    block,
-    settings,
-    alternating,
-    predictive,
-    batches,
-    batch_runs,
-    runs,
-    weight,
-    others,
-    parent,
-    block_start,
-    plan,
-    regret,
-    banked,
-    average,
-    values,
-    scratch,
-):
-    first_batch = block_start[block]
-    last_batch = block_start[block + 1]
-    regret_sweep(
-        first_batch,
-        last_batch,
-        batches,
-        batch_runs,
-        runs,
-        weight,
-        others,
-        parent,
-        plan,
-        regret,
-        banked,
-        values,
-        settings[0],
-        settings[1],
-        predictive,
-        scratch,
-    )
+def update_block(block, settings, alternating, predictive, form, tables, scratch):
+    first_batch = form.block_start[block]
+    last_batch = form.block_start[block + 1]
+    regret_sweep(first_batch, last_batch, form, tables, settings[0], settings[1], predictive, scratch)
     if alternating:
-        plan_sweep(first_batch, last_batch, batches, parent, plan, regret, average, settings[2], scratch)
+        plan_sweep(first_batch, last_batch, form, tables, settings[2], scratch)
 
 
 @compiled(**FAST)
-def iterate(
-    first,
-    last,
-    schedule,
-    alternating,
-    predictive,
-    batches,
-    batch_runs,
-    runs,
-    weight,
-    others,
-    parent,
-    block_start,
-    player_block,
-    plan,
-    regret,
-    banked,
-    average,
-    values,
-    scratch,
-):
+def iterate(first, last, schedule, alternating, predictive, arrays, tables, scratch):
     """CFR iterations first .. last-1, counted from 0; row t of `schedule` is (keep_positive, keep_negative, weight)."""
-    num_players = others.shape[0] + 1
+    form, tables = Arrays(*arrays), Tables(*tables)
     for t in range(first, last):
-        for player in range(num_players):
-            first_block = player_block[player]
-            for i in range(player_block[player + 1] - first_block):
-                update_block(
-                    first_block + i,
-                    schedule[t],
-                    alternating,
-                    predictive,
-                    batches,
-                    batch_runs,
-                    runs,
-                    weight,
-                    others,
-                    parent,
-                    block_start,
-                    plan,
-                    regret,
-                    banked,
-                    average,
-                    values,
-                    scratch[first_block + i],
-                )
+        for player in range(len(form.player_block) - 1):
+            first_block = form.player_block[player]
+            for block in range(first_block, form.player_block[player + 1]):
+                update_block(block, schedule[t], alternating, predictive, form, tables, scratch[block])
         if not alternating:
-            plan_sweep(0, len(batches), batches, parent, plan, regret, average, schedule[t, 2], scratch[0])
+            plan_sweep(0, len(form.batches), form, tables, schedule[t, 2], scratch[0])
 
 
 @compiled(parallel=True, **FAST)
-def iterate_in_parallel(
-    first,
-    last,
-    schedule,
-    alternating,
-    predictive,
-    batches,
-    batch_runs,
-    runs,
-    weight,
-    others,
-    parent,
-    block_start,
-    player_block,
-    plan,
-    regret,
-    banked,
-    average,
-    values,
-    scratch,
-):
+def iterate_in_parallel(first, last, schedule, alternating, predictive, arrays, tables, scratch):
     """The same with the blocks of a player spread over threads; they never touch the same numbers."""
-    num_players = others.shape[0] + 1
+    form, tables = Arrays(*arrays), Tables(*tables)
     for t in range(first, last):
-        for player in range(num_players):
-            first_block = player_block[player]
-            for i in numba.prange(player_block[player + 1] - first_block):
-                update_block(
-                    first_block + i,
-                    schedule[t],
-                    alternating,
-                    predictive,
-                    batches,
-                    batch_runs,
-                    runs,
-                    weight,
-                    others,
-                    parent,
-                    block_start,
-                    plan,
-                    regret,
-                    banked,
-                    average,
-                    values,
-                    scratch[first_block + i],
-                )
+        for player in range(len(form.player_block) - 1):
+            first_block = form.player_block[player]
+            for i in numba.prange(form.player_block[player + 1] - first_block):
+                block = first_block + i
+                update_block(block, schedule[t], alternating, predictive, form, tables, scratch[block])
         if not alternating:
-            plan_sweep(0, len(batches), batches, parent, plan, regret, average, schedule[t, 2], scratch[0])
+            plan_sweep(0, len(form.batches), form, tables, schedule[t, 2], scratch[0])

@@ -15,7 +15,7 @@ import random
 import time
 from array import array
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
@@ -25,7 +25,7 @@ from cardtable import deck
 from cardtable.compiled import compiled, entry_point
 from cardtable.progress import LateProgress
 from cardtable.randomness import below, generator
-from cardtable.rules import CHANCE, FUNCTION_TYPES, GENERATOR, PROBABILITIES, STATE, TERMINAL, Rules
+from cardtable.rules import ADDRESSES, CHANCE, GENERATOR, PROBABILITIES, STATE, TERMINAL, Rules, kernel_at
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.sampling.keys import EMPTY, build_table, find_slot
 
@@ -35,9 +35,39 @@ PROBES = 4000
 PROBE_SECONDS = 0.2
 
 
+class TreeArrays(NamedTuple):
+    """What compiled code needs to walk a tree; the fields of `GameTree` by the same names.
+
+    Pass `tree.arrays`, a plain tuple, and begin with `tree = TreeArrays(*arrays)`.
+    """
+
+    player: np.ndarray
+    label: np.ndarray
+    first_child: np.ndarray
+    returns: np.ndarray
+    chance_offset: np.ndarray
+    chance_probability: np.ndarray
+    owner: np.ndarray
+    action_offset: np.ndarray
+
+
+TREE_TYPE = types.Tuple(
+    (
+        types.Array(types.int8, 1, "C"),
+        types.Array(types.int32, 1, "C"),
+        types.Array(types.int32, 1, "C"),
+        types.Array(types.float64, 2, "C"),
+        types.Array(types.int64, 1, "C"),
+        types.Array(types.float64, 1, "C"),
+        types.Array(types.int8, 1, "C"),
+        types.Array(types.int64, 1, "C"),
+    )
+)
+
+
 @dataclass(frozen=True, eq=False)
 class GameTree:
-    """What compiled code needs to walk a game. `information set` always means one with at least two actions."""
+    """A game's tree. `information set` always means one with at least two actions."""
 
     num_players: int
     player: np.ndarray  # int8 per node: a seat, CHANCE or TERMINAL
@@ -52,6 +82,11 @@ class GameTree:
     keys: np.ndarray | None  # games of ours: int64 (information sets, 1 + key words), see solvers.sampling.keys
     strings: list[str] | None  # other games: information_state_string of each information set
     deals: np.ndarray | None = None  # if the root is a choice among whole deals (Rules.weighted_deals): their states
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """For compiled code, see `TreeArrays`."""
+        return tuple(getattr(self, name) for name in TreeArrays._fields)
 
     @property
     def num_nodes(self) -> int:
@@ -113,13 +148,8 @@ def tree_bytes(nodes: float, terminals: float, num_players: int) -> float:
 
 
 def _probe_rules(rules: Rules) -> TreeSize:
-    kernel = rules.compiled_kernel()
     nodes, terminals, decisions = _probe(
-        kernel.current_player,
-        kernel.legal_actions,
-        kernel.apply_action,
-        kernel.chance_outcomes,
-        kernel.deal,
+        rules.compiled_kernel().addresses(),
         0.0 if rules.weighted_deals is None else float(rules.weighted_deals.number),
         rules.new_state(),
         _most_children(rules),
@@ -133,26 +163,10 @@ def _most_children(rules: Rules) -> int:
     return max(rules.num_distinct_actions, rules.max_chance_outcomes)
 
 
-@entry_point(
-    *(FUNCTION_TYPES[name] for name in ("current_player", "legal_actions", "apply_action", "chance_outcomes", "deal")),
-    types.float64,
-    STATE,
-    *(types.int64,) * 2,
-    GENERATOR,
-)
-def _probe(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    deal,
-    num_deals,
-    root,
-    most_children,
-    probes,
-    random_numbers,
-):
+@entry_point(ADDRESSES, types.float64, STATE, *(types.int64,) * 2, GENERATOR)
+def _probe(addresses, num_deals, root, most_children, probes, random_numbers):
     """`num_deals`: how many deals are the children of the root, or 0 if cards are dealt one by one."""
+    kernel = kernel_at(addresses)
     actions = np.empty(most_children, np.int64)
     probabilities = np.empty(most_children, np.float64)
     nodes = 0.0
@@ -162,41 +176,35 @@ def _probe(
         state = root.copy()
         width = 1.0
         if num_deals > 0.0:
-            deal(state, random_numbers)
+            kernel.deal(state, random_numbers)
             width = num_deals
         while True:
-            who = current_player(state)
+            who = kernel.current_player(state)
             if who == TERMINAL:
                 nodes += width
                 terminals += width
                 break
             if who == CHANCE:
-                count = chance_outcomes(state, actions, probabilities)
+                count = kernel.chance_outcomes(state, actions, probabilities)
             else:
-                count = legal_actions(state, actions)
+                count = kernel.legal_actions(state, actions)
             if count > 1:
                 nodes += width
                 if who != CHANCE:
                     decisions += width
                 width *= count
-            apply_action(state, actions[below(random_numbers, count)])
+            kernel.apply_action(state, actions[below(random_numbers, count)])
     return nodes / probes, terminals / probes, decisions / probes
 
 
 def _tree_of_rules(rules: Rules, name: str, allowed: int) -> GameTree:
     size = _probe_rules(rules)
     require_memory(tree_bytes(size.nodes, size.terminals, rules.num_players), allowed, f"the tree of {name}", "about")
-    kernel = rules.compiled_kernel()
     deals, probabilities = np.empty((0, rules.state_size), np.int64), np.empty(0)
     if rules.weighted_deals is not None:
         deals, probabilities = rules.weighted_deals.make()
     status, sizes, *arrays = _walk_rules(
-        kernel.current_player,
-        kernel.legal_actions,
-        kernel.apply_action,
-        kernel.chance_outcomes,
-        kernel.returns,
-        kernel.information_key,
+        rules.compiled_kernel().addresses(),
         rules.new_state(),
         deals,
         probabilities,
@@ -255,21 +263,9 @@ def _more_rows(rows):
     return more
 
 
-@entry_point(
-    *(FUNCTION_TYPES[name] for name in ("current_player", "legal_actions", "apply_action", "chance_outcomes")),
-    *(FUNCTION_TYPES[name] for name in ("returns", "information_key")),
-    STATE,
-    types.Array(types.int64, 2, "C"),
-    PROBABILITIES,
-    *(types.int64,) * 6,
-)
+@entry_point(ADDRESSES, STATE, types.Array(types.int64, 2, "C"), PROBABILITIES, *(types.int64,) * 6)
 def _walk_rules(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    returns_of,
-    information_key,
+    addresses,
     root,
     deals,
     deal_probabilities,
@@ -284,6 +280,7 @@ def _walk_rules(
 
     If there are `deals`, the root is a chance node with these states as children.
     """
+    kernel = kernel_at(addresses)
     node_capacity = max(node_capacity, 1 + len(deals))
     player = np.empty(node_capacity, np.int8)
     label = np.empty(node_capacity, np.int32)
@@ -333,7 +330,7 @@ def _walk_rules(
         if depth > 0:
             for i in range(len(root)):
                 state[i] = states[depth, i]
-            apply_action(state, moves[depth, next_move[depth]])
+            kernel.apply_action(state, moves[depth, next_move[depth]])
         elif len(deals) > 0:
             state[:] = deals[next_move[depth]]
         else:
@@ -341,18 +338,22 @@ def _walk_rules(
         next_move[depth] += 1
 
         legal = moves[depth + 1]
-        who = current_player(state)
+        who = kernel.current_player(state)
         count = 0
         while who != TERMINAL:
-            count = chance_outcomes(state, legal, probabilities) if who == CHANCE else legal_actions(state, legal)
+            count = (
+                kernel.chance_outcomes(state, legal, probabilities)
+                if who == CHANCE
+                else kernel.legal_actions(state, legal)
+            )
             if count > 1:
                 break
-            apply_action(state, legal[0])
-            who = current_player(state)
+            kernel.apply_action(state, legal[0])
+            who = kernel.current_player(state)
 
         player[node] = who
         if who == TERMINAL:
-            returns_of(state, outcome)
+            kernel.returns(state, outcome)
             returns = _longer(returns, (num_terminals + 1) * num_players)
             for i in range(num_players):
                 returns[num_terminals * num_players + i] = outcome[i]
@@ -372,7 +373,7 @@ def _walk_rules(
             chance_offset[num_chance] = start + count
         else:
             row[0] = who
-            information_key(state, who, row[1:])
+            kernel.information_key(state, who, row[1:])
             slot = find_slot(table, keys, row)
             found = np.int64(table[slot])
             if found == EMPTY:

@@ -44,6 +44,8 @@ from solvers.deep_cfr.sampling import (
 )
 from solvers.learning.networks import Learner
 
+MAX_SEATS = 4  # compiled players are passed one by one
+
 PARTS = ("rules", "encoding", "network", "sampling")
 
 _STATES = types.Array(types.int64, 2, "C")

@@ -29,7 +29,7 @@ from cardtable.parameters import UserError, require
 from cardtable.player import Player, drawing_player, require_same_rules, write_player_file
 from cardtable.randomness import lot
 from cardtable.rows import FLOATS, TENSORS, draw_rows, encode_rows, seats_of_rows
-from cardtable.rules import INTEGERS, KERNEL_TYPE, STATES, Kernel
+from cardtable.rules import ADDRESSES, INTEGERS, STATES, kernel_at
 from cardtable.spiel import CardGame, is_game
 from solvers.deep_cfr.sampling import regret_matching
 from solvers.learning.inference import FrozenNetwork, number_of_weights
@@ -96,7 +96,7 @@ class NetworkTable:
 
     def __init__(self, game: CardGame, networks: Networks) -> None:
         self._rules = game.rules
-        self._kernel = tuple(game.rules.compiled_kernel())
+        self._kernel = game.rules.compiled_kernel().addresses()
         self._networks = networks
         self._frozen = [[FrozenNetwork(networks.shape, row) for row in rows] for rows in networks.snapshots]
 
@@ -118,13 +118,12 @@ class NetworkTable:
 
     def _seats(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         seats = np.empty(len(rows), np.int64)
-        seats_of_rows(self._rules.kernel.current_player, states, rows, seats)
+        seats_of_rows(self._kernel, states, rows, seats)
         return seats
 
     def _chances(self, states: np.ndarray, rows: np.ndarray, seats: np.ndarray, snapshot: np.ndarray) -> np.ndarray:
         features = np.zeros((len(rows), self._rules.information_size), np.float32)
-        kernel = self._rules.kernel
-        encode_rows(kernel.current_player, kernel.information_tensor, states, rows, features)
+        encode_rows(self._kernel, states, rows, True, features)
         outputs = np.empty((len(rows), self._rules.num_distinct_actions), np.float32)
         number = np.array(self._networks.network_of_seat, np.int64)[seats]
         for network, place in {*zip(number.tolist(), snapshot.tolist(), strict=True)}:
@@ -135,10 +134,10 @@ class NetworkTable:
         return chances
 
 
-@entry_point(KERNEL_TYPE, STATES, INTEGERS, TENSORS, types.boolean, FLOATS, nogil=True)
-def _match(functions, states, rows, outputs, softmax, chances):
+@entry_point(ADDRESSES, STATES, INTEGERS, TENSORS, types.boolean, FLOATS, nogil=True)
+def _match(addresses, states, rows, outputs, softmax, chances):
     """Probabilities of the legal actions, by regret matching or softmax."""
-    kernel = Kernel(*functions)
+    kernel = kernel_at(addresses)
     actions = np.empty(outputs.shape[1], np.int64)
     values = np.empty(outputs.shape[1])
     for index in range(len(rows)):

@@ -18,8 +18,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
 from cardtable.compiled import compiled
+from cardtable.rules import PROBABILITIES, WORDS
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.sampling.keys import hash_row
 
@@ -32,6 +34,9 @@ HASH_BITS_BELOW = 32 - FINGERPRINT_BITS
 # Entries of `size`.
 USED_WORDS = 0
 ROWS = 1
+
+# `InformationTable.arrays` as an argument of an entry point: words, numbers, slots, size.
+TABLE_TYPE = types.Tuple((WORDS, PROBABILITIES, WORDS, WORDS))
 
 # Small functions of the hottest loops: numba's own calls, with arrays by value, would cost more than their work.
 inlined = compiled(inline="always")
@@ -228,6 +233,11 @@ class InformationTable:
         self.words = words
         self.numbers = words.view(np.float64)
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """For compiled code; others after the table has grown."""
+        return self.words, self.numbers, self.slots, self.size
+
     def __len__(self) -> int:
         """Number of information sets."""
         return int(self.size[ROWS])
@@ -315,7 +325,6 @@ class InformationTable:
         table = cls(keys.shape[1] - 1, int(counts.max(initial=1)))
         length = sum(int(row_length(table.key_words, count)) * n for count, n in enumerate(np.bincount(counts)))
         table._resize(length, 1 << (2 * len(keys)).bit_length())
-        arrays = (table.words, table.numbers, table.slots, table.size)
         keys = np.ascontiguousarray(keys, np.int64)
-        _fill_rows(*arrays, keys, offsets.astype(np.int64), actions.astype(np.int64), weights.astype(np.float64))
+        _fill_rows(*table.arrays, keys, offsets.astype(np.int64), actions.astype(np.int64), weights.astype(np.float64))
         return table

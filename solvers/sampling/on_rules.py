@@ -20,6 +20,7 @@ Nodes with one legal action are passed over: there is nothing to learn.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -28,19 +29,19 @@ from cardtable.compiled import entry_point
 from cardtable.memory_hints import borrowed, prefetch
 from cardtable.randomness import sample_index, uniform
 from cardtable.rules import (
+    ADDRESSES,
     CHANCE,
-    FUNCTION_TYPES,
     GENERATOR,
     PROBABILITIES,
-    SIGNATURES,
     TERMINAL,
     WORDS,
     Rules,
-    compile_for,
+    kernel_at,
 )
 from solvers.sampling.hash_table import (
     EMPTY,
     FINGERPRINT_BITS,
+    TABLE_TYPE,
     InformationTable,
     TableContents,
     find_or_add,
@@ -86,29 +87,53 @@ FRAME_WORDS = 3
 
 _INTEGERS = types.Array(types.int64, 2, "C")
 _NUMBERS = types.Array(types.float64, 2, "C")
-_FUNCTIONS = (
-    "current_player",
-    "legal_actions",
-    "apply_action",
-    "chance_outcomes",
-    "deal",
-    "returns",
-    "information_key",
-)
+
+
+class _CommonMemory(NamedTuple):
+    """What both kinds of sampling write while they play."""
+
+    outcome: np.ndarray  # returns
+    chance_actions: np.ndarray
+    chance_probabilities: np.ndarray
+
+
+class _ExternalMemory(NamedTuple):
+    """Positions of external sampling, one a row, and lists of them."""
+
+    nodes: np.ndarray
+    states: np.ndarray
+    keys: np.ndarray
+    actions: np.ndarray
+    strategies: np.ndarray
+    values: np.ndarray
+    stack: np.ndarray
+    free: np.ndarray
+    batch: np.ndarray
+
+
+class _OutcomeMemory(NamedTuple):
+    """The position of outcome sampling, and the traverser's decisions on the path to it, one a row."""
+
+    state: np.ndarray
+    key: np.ndarray
+    actions: np.ndarray
+    frames: np.ndarray
+    strategies: np.ndarray
+    sampled: np.ndarray
+    reaches: np.ndarray
+
+
 _COMMON_TYPES = (
-    *(FUNCTION_TYPES[name] for name in _FUNCTIONS),
+    ADDRESSES,
     types.Array(types.int64, 1, "C", readonly=True),  # root
-    WORDS,  # words, numbers, slots and size of the table
-    PROBABILITIES,
-    WORDS,
-    WORDS,
+    TABLE_TYPE,
     types.int64,  # longest_row
     WORDS,  # control
     GENERATOR,
-    PROBABILITIES,  # outcome
-    WORDS,  # chance_actions
-    PROBABILITIES,  # chance_probabilities
+    types.Tuple((PROBABILITIES, WORDS, PROBABILITIES)),
 )
+_EXTERNAL_TYPE = types.Tuple((*(_INTEGERS,) * 4, *(_NUMBERS,) * 2, *(WORDS,) * 3))
+_OUTCOME_TYPE = types.Tuple((*(WORDS,) * 3, _INTEGERS, _NUMBERS, *(PROBABILITIES,) * 2))
 
 
 class RulesSampler:
@@ -131,66 +156,57 @@ class RulesSampler:
         self.rules = rules
         self.information_key = information_key or kernel.information_key
         self.ordered_actions = ordered_actions or kernel.legal_actions
-        compile_for(self.information_key, SIGNATURES["information_key"])
-        compile_for(self.ordered_actions, SIGNATURES["legal_actions"])
-        self._functions = (
-            kernel.current_player,
-            self.ordered_actions,
-            kernel.apply_action,
-            kernel.chance_outcomes,
-            kernel.deal,
-            kernel.returns,
-            self.information_key,
-        )
+        kernel = kernel._replace(legal_actions=self.ordered_actions, information_key=self.information_key)
+        self._addresses = kernel.addresses()
         self.key_words = key_words or rules.key_words
         self.table = InformationTable(self.key_words, rules.num_distinct_actions, max_memory_bytes)
         self._control = np.zeros(CONTROL_SIZE, np.int64)
-        self._common = (
-            np.empty(rules.num_players),
-            np.empty(rules.max_chance_outcomes, np.int64),
-            np.empty(rules.max_chance_outcomes),
+        self._common = _CommonMemory(
+            outcome=np.empty(rules.num_players),
+            chance_actions=np.empty(rules.max_chance_outcomes, np.int64),
+            chance_probabilities=np.empty(rules.max_chance_outcomes),
         )
         most_actions, longest = rules.num_distinct_actions, rules.max_game_length
         # Enough for one node at a time whatever happens, and for some batches on top.
         num_nodes = longest * most_actions + 4 * BATCH * most_actions
-        self._free_nodes = np.empty(num_nodes, np.int64)
-        self._external_memory = (
-            np.empty((num_nodes, NODE_WORDS), np.int64),
-            np.empty((num_nodes, rules.state_size), np.int64),
-            np.empty((num_nodes, self.key_words), np.int64),
-            np.empty((num_nodes, most_actions), np.int64),
-            np.empty((num_nodes, most_actions)),
-            np.empty((num_nodes, most_actions)),
-            np.empty(num_nodes, np.int64),
-            self._free_nodes,
-            np.empty(BATCH, np.int64),
+        self._external = _ExternalMemory(
+            nodes=np.empty((num_nodes, NODE_WORDS), np.int64),
+            states=np.empty((num_nodes, rules.state_size), np.int64),
+            keys=np.empty((num_nodes, self.key_words), np.int64),
+            actions=np.empty((num_nodes, most_actions), np.int64),
+            strategies=np.empty((num_nodes, most_actions)),
+            values=np.empty((num_nodes, most_actions)),
+            stack=np.empty(num_nodes, np.int64),
+            free=np.empty(num_nodes, np.int64),
+            batch=np.empty(BATCH, np.int64),
         )
-        self._outcome_memory = (
-            np.empty(rules.state_size, np.int64),
-            np.empty(self.key_words, np.int64),
-            np.empty(most_actions, np.int64),
-            np.empty((longest + 1, FRAME_WORDS), np.int64),
-            np.empty((longest + 1, most_actions)),
-            np.empty(longest + 2),
-            np.empty(rules.num_players),
+        self._outcome = _OutcomeMemory(
+            state=np.empty(rules.state_size, np.int64),
+            key=np.empty(self.key_words, np.int64),
+            actions=np.empty(most_actions, np.int64),
+            frames=np.empty((longest + 1, FRAME_WORDS), np.int64),
+            strategies=np.empty((longest + 1, most_actions)),
+            sampled=np.empty(longest + 2),
+            reaches=np.empty(rules.num_players),
         )
 
     def external(self, first_player: int, traversals: int, averaging: bool, generator: np.ndarray) -> None:
         """External-sampling traversals for `first_player`, the next player, and so on in turn."""
         reserve = self.rules.max_game_length * self.rules.num_distinct_actions
-        self._run(_external_sampling, first_player, traversals, generator, (*self._external_memory, reserve, averaging))
+        self._run(_external_sampling, first_player, traversals, generator, (tuple(self._external), reserve, averaging))
 
     def outcome(self, first_player: int, traversals: int, epsilon: float, generator: np.ndarray) -> None:
         """Outcome-sampling episodes for `first_player`, the next player, and so on in turn."""
-        self._run(_outcome_sampling, first_player, traversals, generator, (*self._outcome_memory, epsilon))
+        self._run(_outcome_sampling, first_player, traversals, generator, (tuple(self._outcome), epsilon))
 
-    def _run(self, sample: Callable, first_player: int, traversals: int, generator: np.ndarray, memory: tuple) -> None:
-        self._control[:] = traversals, first_player, 0, len(self._free_nodes)
-        self._free_nodes[:] = np.arange(len(self._free_nodes))[::-1]  # the first ones are used over and over
-        table = self.table
+    def _run(self, sample: Callable, first_player: int, traversals: int, generator: np.ndarray, others: tuple) -> None:
+        free = self._external.free
+        self._control[:] = traversals, first_player, 0, len(free)
+        free[:] = np.arange(len(free))[::-1]  # the first ones are used over and over
+        root, table, common = self.rules.root, self.table, tuple(self._common)
         while True:
-            arrays = (table.words, table.numbers, table.slots, table.size, table.longest_row, self._control, generator)
-            sample(*self._functions, self.rules.root, *arrays, *self._common, *memory)
+            table_arguments = (table.arrays, table.longest_row)
+            sample(self._addresses, root, *table_arguments, self._control, generator, common, *others)
             if self._control[TRAVERSALS_LEFT] == 0:
                 return
             table.grow(max(BATCH, self.rules.max_game_length))
@@ -201,7 +217,7 @@ class RulesSampler:
 
     @property
     def memory_bytes(self) -> int:
-        arrays = (*self._common, *self._external_memory, *self._outcome_memory)
+        arrays = (*self._common, *self._external, *self._outcome)
         return self.table.memory_bytes + sum(array.nbytes for array in arrays)
 
     @property
@@ -255,20 +271,18 @@ def draw(strategy, count, generator):
 
 
 @inlined
-def _advance(
-    current_player, legal_actions, apply_action, chance_outcomes, state, actions, outcomes, probabilities, generator
-):
+def _advance(kernel, state, actions, outcomes, probabilities, generator):
     """Plays chance and forced moves; returns the player to decide, or TERMINAL, and the number of actions."""
     while True:
-        player = current_player(state)
+        player = kernel.current_player(state)
         if player >= 0:
-            count = legal_actions(state, actions)
+            count = kernel.legal_actions(state, actions)
             if count > 1:
                 return player, count
-            apply_action(state, actions[0])
+            kernel.apply_action(state, actions[0])
         elif player == CHANCE:
-            count = chance_outcomes(state, outcomes, probabilities)
-            apply_action(state, outcomes[sample_index(generator, probabilities, count)])
+            count = kernel.chance_outcomes(state, outcomes, probabilities)
+            kernel.apply_action(state, outcomes[sample_index(generator, probabilities, count)])
         else:
             return player, 0
 
@@ -299,62 +313,13 @@ def _hand_up(nodes, strategies, values, numbers, free, num_free, node, value):
         node = parent
 
 
-@entry_point(
-    *_COMMON_TYPES,
-    *(_INTEGERS,) * 4,
-    *(_NUMBERS,) * 2,
-    *(WORDS,) * 3,
-    types.int64,
-    types.boolean,
-)
-def _external_sampling(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    deal,
-    returns,
-    information_key,
-    root,
-    words,
-    numbers,
-    slots,
-    size,
-    longest_row,
-    control,
-    generator,
-    outcome,
-    chance_actions,
-    chance_probabilities,
-    nodes,
-    states,
-    keys,
-    actions,
-    strategies,
-    values,
-    stack,
-    free,
-    batch,
-    reserve,
-    averaging,
-):
-    words = borrowed(words)
-    numbers = borrowed(numbers)
-    slots = borrowed(slots)
-    size = borrowed(size)
+@entry_point(*_COMMON_TYPES, _EXTERNAL_TYPE, types.int64, types.boolean)
+def _external_sampling(addresses, root, table, longest_row, control, generator, common, memory, reserve, averaging):
+    kernel = kernel_at(addresses)
+    words, numbers, slots, size = borrowed(table)
     generator = borrowed(generator)
-    outcome = borrowed(outcome)
-    chance_actions = borrowed(chance_actions)
-    chance_probabilities = borrowed(chance_probabilities)
-    nodes = borrowed(nodes)
-    states = borrowed(states)
-    keys = borrowed(keys)
-    actions = borrowed(actions)
-    strategies = borrowed(strategies)
-    values = borrowed(values)
-    stack = borrowed(stack)
-    free = borrowed(free)
-    batch = borrowed(batch)
+    outcome, chance_actions, chance_probabilities = borrowed(common)
+    nodes, states, keys, actions, strategies, values, stack, free, batch = borrowed(memory)
 
     num_players = len(outcome)
     most_actions = actions.shape[1]
@@ -373,7 +338,7 @@ def _external_sampling(
             nodes[first, PARENT] = NO_PARENT
             for word in range(len(root)):
                 states[first, word] = root[word]
-            deal(states[first], generator)
+            kernel.deal(states[first], generator)
             batch_size = 1
             batch[0] = first
         else:
@@ -414,7 +379,7 @@ def _external_sampling(
                     if player == averaged_player:
                         for action in range(count):
                             numbers[base + count + action] += strategy[action]
-                    apply_action(states[node], actions[node, draw(strategy, count, generator)])
+                    kernel.apply_action(states[node], actions[node, draw(strategy, count, generator)])
 
             for position in range(num_successors):
                 successor = node
@@ -425,13 +390,10 @@ def _external_sampling(
                     nodes[successor, POSITION] = position
                     for word in range(len(root)):
                         states[successor, word] = states[node, word]
-                    apply_action(states[successor], actions[node, position])
+                    kernel.apply_action(states[successor], actions[node, position])
                 state = states[successor]
                 player, count = _advance(
-                    current_player,
-                    legal_actions,
-                    apply_action,
-                    chance_outcomes,
+                    kernel,
                     state,
                     actions[successor],
                     chance_actions,
@@ -439,13 +401,13 @@ def _external_sampling(
                     generator,
                 )
                 if player == TERMINAL:
-                    returns(state, outcome)
+                    kernel.returns(state, outcome)
                     num_free = _hand_up(
                         nodes, strategies, values, numbers, free, num_free, successor, outcome[traverser]
                     )
                     continue
                 key = keys[successor]
-                information_key(state, player, key)
+                kernel.information_key(state, player, key)
                 key_hash = hash_key(key)
                 prefetch(slots, key_hash & (len(slots) - 1))
                 nodes[successor, PLAYER] = player
@@ -461,50 +423,13 @@ def _external_sampling(
     control[FREE_NODES] = num_free
 
 
-@entry_point(*_COMMON_TYPES, *(WORDS,) * 3, _INTEGERS, _NUMBERS, *(PROBABILITIES,) * 2, types.float64)
-def _outcome_sampling(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    deal,
-    returns,
-    information_key,
-    root,
-    words,
-    numbers,
-    slots,
-    size,
-    longest_row,
-    control,
-    generator,
-    outcome,
-    chance_actions,
-    chance_probabilities,
-    state,
-    key,
-    actions,
-    frames,
-    strategies,
-    sampled,
-    reaches,
-    epsilon,
-):
-    words = borrowed(words)
-    numbers = borrowed(numbers)
-    slots = borrowed(slots)
-    size = borrowed(size)
+@entry_point(*_COMMON_TYPES, _OUTCOME_TYPE, types.float64)
+def _outcome_sampling(addresses, root, table, longest_row, control, generator, common, memory, epsilon):
+    kernel = kernel_at(addresses)
+    words, numbers, slots, size = borrowed(table)
     generator = borrowed(generator)
-    outcome = borrowed(outcome)
-    chance_actions = borrowed(chance_actions)
-    chance_probabilities = borrowed(chance_probabilities)
-    state = borrowed(state)
-    key = borrowed(key)
-    actions = borrowed(actions)
-    frames = borrowed(frames)
-    strategies = borrowed(strategies)
-    sampled = borrowed(sampled)
-    reaches = borrowed(reaches)
+    outcome, chance_actions, chance_probabilities = borrowed(common)
+    state, key, actions, frames, strategies, sampled, reaches = borrowed(memory)
 
     while control[TRAVERSALS_LEFT] > 0:
         if not has_room(words, slots, size, len(frames), longest_row):
@@ -512,16 +437,13 @@ def _outcome_sampling(
         traverser = control[TRAVERSER]
         for word in range(len(root)):
             state[word] = root[word]
-        deal(state, generator)
+        kernel.deal(state, generator)
         reaches[:] = 1.0
         sampled[0] = 1.0
         depth = 0
         while True:
             player, count = _advance(
-                current_player,
-                legal_actions,
-                apply_action,
-                chance_outcomes,
+                kernel,
                 state,
                 actions,
                 chance_actions,
@@ -530,7 +452,7 @@ def _outcome_sampling(
             )
             if player == TERMINAL:
                 break
-            information_key(state, player, key)
+            kernel.information_key(state, player, key)
             key_hash = hash_key(key)
             slot = first_candidate(slots, key_hash)
             header = header_of(player, count)
@@ -549,8 +471,8 @@ def _outcome_sampling(
                 add_to_average(numbers, base, count, strategy, sampled[depth], reaches, player)
                 chosen = draw(strategy, count, generator)
                 reaches[player] *= strategy[chosen]
-            apply_action(state, actions[chosen])
-        returns(state, outcome)
+            kernel.apply_action(state, actions[chosen])
+        kernel.returns(state, outcome)
         update_episode(numbers, frames, strategies, sampled, depth, outcome[traverser])
         control[TRAVERSER] = (traverser + 1) % len(outcome)
         control[TRAVERSALS_LEFT] -= 1

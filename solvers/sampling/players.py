@@ -10,7 +10,7 @@ from numba import types
 
 from cardtable.compiled import entry_point
 from cardtable.player import Player, drawing_player
-from cardtable.rules import INTEGERS, KERNEL_TYPE, STATES, Kernel
+from cardtable.rules import ADDRESSES, INTEGERS, STATES, kernel_at
 from cardtable.spiel import CardGame
 from solvers.sampling.hash_table import MISSING, InformationTable, find_row, first_candidate, header_of
 from solvers.sampling.keys import hash_row
@@ -19,7 +19,7 @@ from solvers.sampling.keys import hash_row
 def average_player(name: str, game: CardGame, table: InformationTable) -> Player:
     """A player of `game`, whose information states are the keys of `table`; an empty table plays uniformly."""
     rules = game.rules
-    kernel = tuple(rules.compiled_kernel())
+    kernel = rules.compiled_kernel().addresses()
 
     def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         chances = np.zeros((len(rows), rules.num_distinct_actions))
@@ -31,7 +31,7 @@ def average_player(name: str, game: CardGame, table: InformationTable) -> Player
 
 
 @entry_point(
-    KERNEL_TYPE,
+    ADDRESSES,
     INTEGERS,
     types.Array(types.float64, 1, "C"),
     INTEGERS,
@@ -41,8 +41,8 @@ def average_player(name: str, game: CardGame, table: InformationTable) -> Player
     types.Array(types.float64, 2, "C"),
     nogil=True,
 )
-def _average_rows(functions, words, numbers, slots, states, rows, key, chances):
-    kernel = Kernel(*functions)
+def _average_rows(addresses, words, numbers, slots, states, rows, key, chances):
+    kernel = kernel_at(addresses)
     actions = np.empty(chances.shape[1], np.int64)
     for index in range(len(rows)):
         state = states[rows[index]]
