@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numba import types
 
-from cardtable.batch import MAX_SEATS, Batch
+from cardtable.batch import Batch
 from cardtable.compiled import JIT_DISABLED, compiled, entry_point
 from cardtable.randomness import generator, sample_index
 from cardtable.rules import (
