@@ -190,12 +190,12 @@ def register_player(
 
 
 def register_compiled(
-    game: str, name: str, function: str, fits: Callable[[pyspiel.Game], bool] = lambda game: True
+    game: str, name: str, function: str | Callable, fits: Callable[[pyspiel.Game], bool] = lambda game: True
 ) -> None:
-    """Registers a compiled player, choose(state, generator), named as `module:function`."""
+    """Registers a compiled player, choose(state, generator): the function itself, or `module:function`."""
 
     def factory(game: CardGame) -> Player:
-        return compiled_player(name, game, _imported(function))
+        return compiled_player(name, game, _imported(function) if isinstance(function, str) else function)
 
     register_player(game, name, factory, fits)
     _REGISTERED[game][name] = Registration(factory, fits, is_compiled=True)
