@@ -14,10 +14,20 @@ import numpy as np
 from numba import types
 
 from cardtable.compiled import compiled, entry_point
-from cardtable.rules import CHANCE, FUNCTION_TYPES, LABEL_SIGNATURE, LABEL_TYPE, STATE, TERMINAL, Rules, compile_for
+from cardtable.rules import (
+    ADDRESSES,
+    CHANCE,
+    LABEL_SIGNATURE,
+    LABEL_TYPE,
+    STATE,
+    TERMINAL,
+    Rules,
+    compile_for,
+    kernel_at,
+)
 from cardtable.spiel import CardGame
 from solvers.arrays.sequence_form import SequenceForm
-from solvers.arrays.tree import GameTree
+from solvers.arrays.tree import TREE_TYPE, GameTree, TreeArrays
 from solvers.policies import TablePolicy
 from solvers.sampling.hash_table import MISSING, InformationTable, find_row, first_candidate, header_of
 from solvers.sampling.keys import KeyIndex, find_slot, hash_row
@@ -119,19 +129,13 @@ def _look(base: Rules, transform: Rules, tree: GameTree) -> tuple[np.ndarray, np
     keys = np.empty((tree.num_information_sets, 1 + transform.key_words), np.int64)
     names = np.empty(len(tree.actions), np.int64)
     shares = np.empty(len(tree.actions))
-    kernel, other = base.compiled_kernel(), transform.compiled_kernel()
+    kernels = [rules.compiled_kernel().addresses() for rules in (base, original, transform)]
     base_label = base.origin.label if base.origin is not None else _same_action
     most = max(rules.num_distinct_actions for rules in (base, transform, original))
     _look_at_all(
-        kernel.current_player,
-        kernel.legal_actions,
-        kernel.apply_action,
-        kernel.chance_outcomes,
+        *kernels,
         compile_for(base_label, LABEL_SIGNATURE),
-        original.compiled_kernel().legal_actions,
-        other.legal_actions,
         compile_for(transform.origin.label, LABEL_SIGNATURE),
-        other.information_key,
         base.new_state(),
         np.empty((0, base.state_size), np.int64) if tree.deals is None else tree.deals,
         transform.new_state(),
@@ -139,14 +143,8 @@ def _look(base: Rules, transform: Rules, tree: GameTree) -> tuple[np.ndarray, np
         np.empty((3, max(most, base.max_chance_outcomes)), np.int64),
         np.empty(base.max_chance_outcomes),
         base.max_game_length + base.max_chance_nodes + 2,
-        tree.player,
-        tree.label,
-        tree.first_child,
-        tree.chance_offset,
-        tree.action_offset,
-        keys,
-        names,
-        shares,
+        tree.arrays,
+        (keys, names, shares),
     )
     return keys, names, shares
 
@@ -157,15 +155,9 @@ def _same_action(state, action):
 
 
 @entry_point(
-    FUNCTION_TYPES["current_player"],
-    FUNCTION_TYPES["legal_actions"],
-    FUNCTION_TYPES["apply_action"],
-    FUNCTION_TYPES["chance_outcomes"],
+    *(ADDRESSES,) * 3,
     LABEL_TYPE,
-    FUNCTION_TYPES["legal_actions"],
-    FUNCTION_TYPES["legal_actions"],
     LABEL_TYPE,
-    FUNCTION_TYPES["information_key"],
     STATE,
     types.Array(types.int64, 2, "C"),
     STATE,
@@ -173,25 +165,17 @@ def _same_action(state, action):
     types.Array(types.int64, 2, "C"),
     types.Array(types.float64, 1, "C"),
     types.int64,
-    types.Array(types.int8, 1, "C"),
-    types.Array(types.int32, 1, "C"),
-    types.Array(types.int32, 1, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.int64, 2, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.float64, 1, "C"),
+    TREE_TYPE,
+    types.Tuple(
+        (types.Array(types.int64, 2, "C"), types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C"))
+    ),
 )
 def _look_at_all(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
+    base_addresses,
+    original_addresses,
+    view_addresses,
     base_label,
-    original_legal_actions,
-    view_legal_actions,
     view_label,
-    view_key,
     root,
     deals,
     view,
@@ -199,16 +183,17 @@ def _look_at_all(
     work,
     probabilities,
     max_depth,
-    player,
-    label,
-    first_child,
-    chance_offset,
-    action_offset,
-    keys,
-    names,
-    shares,
+    tree_arrays,
+    found,
 ):
     """Walks the tree and the rules side by side, and looks at each information set where it is met first."""
+    kernel = kernel_at(base_addresses)
+    original_kernel = kernel_at(original_addresses)
+    view_kernel = kernel_at(view_addresses)
+    tree = TreeArrays(*tree_arrays)
+    player, label, first_child = tree.player, tree.label, tree.first_child
+    chance_offset, action_offset = tree.chance_offset, tree.action_offset
+    keys, names, shares = found
     seen = np.zeros(len(keys), np.bool_)
     states = np.empty((max_depth + 1, len(root)), np.int64)
     next_child = np.zeros(max_depth + 1, np.int64)
@@ -226,32 +211,32 @@ def _look_at_all(
             entering = False
             next_child[depth] = 0
             if depth > 0 or len(deals) == 0:
-                who = current_player(state)
+                who = kernel.current_player(state)
                 while who != TERMINAL:  # forced moves are no nodes of the tree
                     count = (
-                        chance_outcomes(state, moves[depth], probabilities)
+                        kernel.chance_outcomes(state, moves[depth], probabilities)
                         if who == CHANCE
-                        else legal_actions(state, moves[depth])
+                        else kernel.legal_actions(state, moves[depth])
                     )
                     if count > 1:
                         break
-                    apply_action(state, moves[depth, 0])
-                    who = current_player(state)
+                    kernel.apply_action(state, moves[depth, 0])
+                    who = kernel.current_player(state)
             if player[node] >= 0 and not seen[label[node]]:
                 number = label[node]
                 seen[number] = True
                 for word in range(size):
                     view[word] = state[word]
                 keys[number, 0] = player[node]
-                view_key(view, player[node], keys[number, 1:])
+                view_kernel.information_key(view, player[node], keys[number, 1:])
                 start = action_offset[number]
                 count = action_offset[number + 1] - start
                 for action in range(count):
                     own[action] = moves[depth, action]
                     shares[start + action] = 0.0
-                num_views = view_legal_actions(view, called)
+                num_views = view_kernel.legal_actions(view, called)
                 total = np.zeros(num_views, np.int64)
-                for index in range(original_legal_actions(state[:original_size], original)):
+                for index in range(original_kernel.legal_actions(state[:original_size], original)):
                     name = view_label(view, original[index])
                     place = 0
                     while called[place] != name:
@@ -281,7 +266,7 @@ def _look_at_all(
             states[1] = deals[child]
         else:
             states[depth + 1] = state
-            apply_action(states[depth + 1], moves[depth, child])
+            kernel.apply_action(states[depth + 1], moves[depth, child])
         node_of[depth + 1] = first_child[node] + child
         depth += 1
         entering = True

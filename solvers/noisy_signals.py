@@ -120,15 +120,8 @@ class NoisySignalSolver:
         _iterate(
             iterations,
             self.alternating,
-            tree.player,
-            tree.parent,
-            self._child_offset,
-            self._child,
-            tree.chance,
-            tree.returns,
-            self.signals.cards,
-            self.signals.partner_cards,
-            self.signals.signal_probability,
+            (tree.player, tree.parent, self._child_offset, self._child, tree.chance, tree.returns),
+            (self.signals.cards, self.signals.partner_cards, self.signals.signal_probability),
             self._strategy,
             self._regret,
             self._average,
@@ -154,22 +147,9 @@ def _cards(tree: PublicTree) -> np.ndarray:
 
 
 @compiled(nogil=True)
-def _iterate(
-    iterations,
-    alternating,
-    player,
-    parent,
-    child_offset,
-    child,
-    chance,
-    returns,
-    cards,
-    partner_cards,
-    signal_probability,
-    strategy,
-    regret,
-    average,
-):
+def _iterate(iterations, alternating, tree, signals, strategy, regret, average):
+    player, parent, child_offset, child, chance, returns = tree
+    cards, partner_cards, signal_probability = signals
     num_nodes, num_deals = chance.shape
     num_players = len(cards)
     behaviour = np.ones((num_nodes, num_deals))

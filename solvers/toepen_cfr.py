@@ -164,22 +164,16 @@ class ToepenSolver:
         for turn in range(last, -1, -1):
             mine, opponent = tree.layers[player][turn], tree.layers[other][turn]
             views = tree.nodes[turn]
+            against = theirs[turn]
             _add_nodes(
-                views[player],
-                views[other],
-                views[2],
-                views[3],
                 player,
-                mine.order,
-                mine.before,
-                mine.after,
-                opponent.before,
-                opponent.after,
+                (views[player], views[other], views[2], views[3]),
+                mine,
+                opponent,
                 tree.betting[turn],
-                theirs[turn].average_before if best_response else theirs[turn].plan_before,
-                theirs[turn].average_after if best_response else theirs[turn].plan_after,
-                own[turn].value_fold,
-                own[turn].value_after,
+                against.average_before if best_response else against.plan_before,
+                against.average_after if best_response else against.plan_after,
+                own[turn],
             )
             _back_up(
                 player, mine, tree.betting[turn], own[turn], best_response, np.float32(positive), np.float32(negative)
@@ -230,14 +224,7 @@ class ToepenSolver:
         layers = [layers[last] for layers in self.tree.layers]
         tables = [tables[last] for tables in self._tables]
         sums = np.zeros((int(betting.stake.max()) + 1, 2, 3))
-        _add_last_bets(
-            *nodes,
-            layers[0].order,
-            betting,
-            *(part for layer in layers for part in (layer.before, layer.after)),
-            *(part for table in tables for part in (table.average_before, table.average_after)),
-            sums,
-        )
+        _add_last_bets(nodes, betting, *layers, *tables, sums)
         sums /= float(self._tables[0][0].average_before[0]) * float(self._tables[1][0].average_before[0])
         return [
             LastBet(stake, wins == 1, float(reached), float(bet / reached), float(called / bet) if bet > 0 else 0.0)
@@ -248,26 +235,14 @@ class ToepenSolver:
 
 
 @compiled
-def _add_last_bets(
-    views_0,
-    views_1,
-    weights,
-    winners,
-    orders,
-    betting,
-    before_0,
-    after_0,
-    before_1,
-    after_1,
-    average_before_0,
-    average_after_0,
-    average_before_1,
-    average_after_1,
-    sums,
-):
+def _add_last_bets(nodes, betting, layer_0, layer_1, tables_0, tables_1, sums):
     """Per stake and whether the bettor wins: probability that a bet may be made, is made, and is made and called."""
+    views_0, views_1, weights, winners = nodes
+    before_0, after_0, before_1, after_1 = layer_0.before, layer_0.after, layer_1.before, layer_1.after
+    average_before_0, average_after_0 = tables_0.average_before, tables_0.average_after
+    average_before_1, average_after_1 = tables_1.average_before, tables_1.average_after
     for node in range(len(views_0)):
-        order = orders[views_0[node]]
+        order = layer_0.order[views_0[node]]
         bettor = betting.turn_player[order]
         wins = 1 if winners[node] == bettor else 0
         for history in range(betting.num_before[order]):
@@ -293,24 +268,12 @@ def _add(total, values, weight):
 
 
 @compiled
-def _add_nodes(
-    own_views,
-    other_views,
-    weights,
-    winners,
-    player,
-    orders,
-    own_before,
-    own_after,
-    other_before,
-    other_after,
-    betting,
-    plan_before,
-    plan_after,
-    value_fold,
-    value_after,
-):
+def _add_nodes(player, nodes, own_layer, other_layer, betting, plan_before, plan_after, tables):
     """What folds and, on the last turn, the ends of hands are worth to the player against the other's plan."""
+    own_views, other_views, weights, winners = nodes
+    orders, own_before, own_after = own_layer.order, own_layer.before, own_layer.after
+    other_before, other_after = other_layer.before, other_layer.after
+    value_fold, value_after = tables.value_fold, tables.value_after
     num_bets, bets, called, stake = betting.num_bets, betting.bets, betting.called, betting.stake
     num_after, turn_player, final_stake = betting.num_after, betting.turn_player, betting.final_stake
     for node in range(len(own_views)):

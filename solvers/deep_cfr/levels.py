@@ -11,28 +11,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numba import types
 
 from cardtable.batch import Batch
-from cardtable.compiled import JIT_DISABLED, compiled, entry_point
+from cardtable.compiled import compiled, entry_point
 from cardtable.randomness import generator, sample_index
 from cardtable.rules import (
+    ADDRESSES,
     CHANCE,
-    FUNCTION_TYPES,
     GENERATOR,
-    PLAYER_SIGNATURE,
-    PLAYER_TYPE,
     PROBABILITIES,
-    SIGNATURES,
     TERMINAL,
     WORDS,
-    Kernel,
     Rules,
-    compile_for,
+    kernel_at,
+    player_addresses,
+    player_at,
 )
 from solvers.deep_cfr.reservoir import Rows, pack
 from solvers.deep_cfr.sampling import (
@@ -44,7 +42,6 @@ from solvers.deep_cfr.sampling import (
 )
 from solvers.learning.networks import Learner
 
-MAX_SEATS = 4  # compiled players are passed one by one
 
 PARTS = ("rules", "encoding", "network", "sampling")
 
@@ -69,6 +66,8 @@ class Collected(NamedTuple):
 
 
 class _Level(NamedTuple):
+    """The nodes of a level, and what happens at each legal action of theirs."""
+
     players: np.ndarray
     values: np.ndarray
     offsets: np.ndarray
@@ -80,16 +79,6 @@ class _Level(NamedTuple):
 @compiled
 def _no_player(state, generator):
     return -1
-
-
-def _at_hand(function: Any, signature: Any) -> Callable:
-    """A function for entry points, with its address at hand.
-
-    numba takes three times as long to find that of a plain compiled function. A level hands over up to nine functions,
-    and a chunk has dozens of levels.
-    """
-    compile_for(function, signature)
-    return function if JIT_DISABLED else types.CompileResultWAP(function.overloads[signature.args])
 
 
 class LevelTraverser:
@@ -112,8 +101,6 @@ class LevelTraverser:
         width: int = 16_384,
         binary: bool | None = None,
     ) -> None:
-        if rules.num_players > MAX_SEATS:
-            raise ValueError(f"games of at most {MAX_SEATS} players can be traversed, not {rules.num_players}")
         seats = list(opponents) if opponents is not None else [None] * rules.num_players
         if len(seats) != rules.num_players:
             raise ValueError(f"opponents has {len(seats)} entries; allowed: one for each of {rules.num_players} seats")
@@ -121,11 +108,10 @@ class LevelTraverser:
         self.learners = list(learners)
         self.network_of_seat = np.asarray(network_of_seat, np.int64)
         self.is_fixed = np.array([seat is not None for seat in seats], np.bool_)
-        self._kernel = Kernel(*(_at_hand(getattr(rules.kernel, name), SIGNATURES[name]) for name in Kernel._fields))
+        self._addresses = rules.compiled_kernel().addresses()
         for function in (_deal, _settle, _encode, _expand):
             function.compile()  # now, before several threads ask for it at once
-        nobody = [None] * (MAX_SEATS - len(seats))
-        self._choosers = [_at_hand(seat or _no_player, PLAYER_SIGNATURE) for seat in (*seats, *nobody)]
+        self._choosers = player_addresses([seat or _no_player for seat in seats])
         self._traversal = traversal
         self._tries = tries
         self._epsilon = epsilon
@@ -136,7 +122,7 @@ class LevelTraverser:
 
     def deal(self, count: int, random_numbers: np.ndarray) -> np.ndarray:
         states = np.empty((count, self.rules.state_size), np.int64)
-        _deal(self._kernel.deal, self.rules.root, states, random_numbers)
+        _deal(self._addresses, self.rules.root, states, random_numbers)
         return states
 
     def traverse(self, player: int, count: int, random_numbers: np.ndarray) -> Collected:
@@ -162,25 +148,15 @@ class LevelTraverser:
         offsets = np.empty(rows + 1, np.int64)
         legal = np.empty(rows * rules.num_distinct_actions, np.int16)
         most = max(rules.num_distinct_actions, rules.max_chance_outcomes)
-        kernel = self._kernel
         moves = _settle(
-            kernel.current_player,
-            kernel.legal_actions,
-            kernel.apply_action,
-            kernel.chance_outcomes,
-            kernel.returns,
-            *self._choosers,
+            self._addresses,
+            self._choosers,
             self.is_fixed,
             states,
             random_numbers,
             player,
-            players,
-            values,
-            offsets,
-            legal,
-            np.empty(most, np.int64),
-            np.empty(most),
-            np.empty(rules.num_players),
+            (players, values, offsets, legal),
+            (np.empty(most, np.int64), np.empty(most), np.empty(rules.num_players)),
         )
         return players, values, offsets, legal[: offsets[-1]].copy(), int(moves)
 
@@ -188,7 +164,7 @@ class LevelTraverser:
         """Features of all rows where somebody decides, grouped by network: their rows, group starts, features."""
         order, starts = _group(players, self.network_of_seat, len(self.learners))
         features = np.zeros((len(order), self.rules.information_size), np.float32)
-        _encode(self._kernel.information_tensor, states, players, order, features)
+        _encode(self._addresses, states, players, order, features)
         return order, starts, features
 
     def outputs(self, features: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -213,13 +189,13 @@ class LevelTraverser:
         random_numbers: np.ndarray,
     ) -> None:
         """Plays one drawn action wherever a learner decides; outputs are advantages, or logits if `softmax`."""
-        _act(self._kernel.apply_action, states, outputs, order, offsets, legal, softmax, random_numbers)
+        _act(self._addresses, states, outputs, order, offsets, legal, softmax, random_numbers)
 
     def returns(self, states: np.ndarray) -> np.ndarray:
         """(states, players): what finished games paid."""
         paid = np.empty((len(states), self.rules.num_players))
         for state, row in zip(states, paid, strict=True):
-            self._kernel.returns(state, row)
+            self.rules.kernel.returns(state, row)
         return paid
 
 
@@ -258,27 +234,15 @@ class _Chunk:
         clock = self._spent("network", clock)
         del features
         strategy, factor, share = (np.empty(len(legal)) for _ in range(3))
+        plan = (player, t._traversal, t._tries, t._epsilon)
         children = _choose(
-            outputs,
-            order,
-            players,
-            offsets,
-            legal,
-            weights,
-            player,
-            t._traversal,
-            t._tries,
-            t._epsilon,
-            self._generator,
-            strategy,
-            factor,
-            share,
+            outputs, order, players, offsets, legal, weights, plan, self._generator, strategy, factor, share
         )
         clock = self._spent("sampling", clock)
         child_states = np.empty((children, states.shape[1]), np.int64)
         child_weights = np.empty(children)
         _expand(
-            t._kernel.apply_action,
+            t._addresses,
             states,
             offsets,
             legal,
@@ -315,8 +279,8 @@ class _Chunk:
         """Computes values and regrets of a level, and files the rows of each network."""
         targets = np.full((len(order), self._t.rules.num_distinct_actions), np.nan, np.float32)
         t = self._t
-        args = (self._player, t._traversal, t._tries, t._epsilon)
-        _backward(*level, order, weights, child_values, *args, targets)
+        plan = (self._player, t._traversal, t._tries, t._epsilon)
+        _backward(tuple(level), order, weights, child_values, plan, targets)
         own = level.players[order] == self._player
         row_weights = weights[order].astype(np.float32)
         counts = row_weights > 0.0
@@ -342,88 +306,56 @@ def has_binary_features(rules: Rules, games: int = 200) -> bool:
     return True
 
 
-@entry_point(FUNCTION_TYPES["deal"], types.Array(types.int64, 1, "C", readonly=True), _STATES, GENERATOR, nogil=True)
-def _deal(deal, root, states, generator):
+@entry_point(ADDRESSES, types.Array(types.int64, 1, "C", readonly=True), _STATES, GENERATOR, nogil=True)
+def _deal(addresses, root, states, generator):
+    kernel = kernel_at(addresses)
     for row in range(len(states)):
         states[row] = root
-        deal(states[row], generator)
+        kernel.deal(states[row], generator)
 
 
 @entry_point(
-    FUNCTION_TYPES["current_player"],
-    FUNCTION_TYPES["legal_actions"],
-    FUNCTION_TYPES["apply_action"],
-    FUNCTION_TYPES["chance_outcomes"],
-    FUNCTION_TYPES["returns"],
-    *(PLAYER_TYPE,) * MAX_SEATS,
+    ADDRESSES,
+    ADDRESSES,
     _FLAGS,
     _STATES,
     GENERATOR,
     types.int64,
-    WORDS,
-    PROBABILITIES,
-    WORDS,
-    _SHORTS,
-    WORDS,
-    PROBABILITIES,
-    PROBABILITIES,
+    types.Tuple((WORDS, PROBABILITIES, WORDS, _SHORTS)),
+    types.Tuple((WORDS, PROBABILITIES, PROBABILITIES)),
     nogil=True,
 )
-def _settle(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    returns,
-    player_0,
-    player_1,
-    player_2,
-    player_3,
-    is_fixed,
-    states,
-    generator,
-    observer,
-    players,
-    values,
-    offsets,
-    legal,
-    actions,
-    probabilities,
-    outcome,
-):
+def _settle(addresses, choosers, is_fixed, states, generator, observer, found, memory):
+    """See `LevelTraverser.settle`; `found` are players, values, offsets and legal actions. Returns how many moves."""
+    kernel = kernel_at(addresses)
+    players, values, offsets, legal = found
+    actions, probabilities, outcome = memory
     total = 0
     moves = 0
     for row in range(len(states)):
         state = states[row]
         offsets[row] = total
         while True:
-            seat = current_player(state)
+            seat = kernel.current_player(state)
             if seat == TERMINAL:
-                returns(state, outcome)
+                kernel.returns(state, outcome)
                 values[row] = outcome[observer]
                 break
             if seat == CHANCE:
-                count = chance_outcomes(state, actions, probabilities)
-                apply_action(state, actions[sample_index(generator, probabilities, count)])
+                count = kernel.chance_outcomes(state, actions, probabilities)
+                kernel.apply_action(state, actions[sample_index(generator, probabilities, count)])
                 continue
             if is_fixed[seat]:
-                if seat == 0:
-                    action = player_0(state, generator)
-                elif seat == 1:
-                    action = player_1(state, generator)
-                elif seat == 2:
-                    action = player_2(state, generator)
-                else:
-                    action = player_3(state, generator)
+                action = player_at(choosers, seat)(state, generator)
             else:
-                count = legal_actions(state, actions)
+                count = kernel.legal_actions(state, actions)
                 if count > 1:
                     for i in range(count):
                         legal[total + i] = actions[i]
                     total += count
                     break
                 action = actions[0]
-            apply_action(state, action)
+            kernel.apply_action(state, action)
             moves += 1
         players[row] = seat
     offsets[len(states)] = total
@@ -449,33 +381,20 @@ def _group(players, network_of_seat, num_networks):
     return order, starts
 
 
-@entry_point(FUNCTION_TYPES["information_tensor"], _STATES, WORDS, WORDS, _TENSORS, nogil=True)
-def _encode(information_tensor, states, players, order, features):
+@entry_point(ADDRESSES, _STATES, WORDS, WORDS, _TENSORS, nogil=True)
+def _encode(addresses, states, players, order, features):
+    kernel = kernel_at(addresses)
     for i in range(len(order)):
-        information_tensor(states[order[i]], players[order[i]], features[i])
+        kernel.information_tensor(states[order[i]], players[order[i]], features[i])
 
 
 @compiled(nogil=True)
-def _choose(
-    outputs,
-    order,
-    players,
-    offsets,
-    legal,
-    weights,
-    traverser,
-    traversal,
-    tries,
-    epsilon,
-    generator,
-    strategy,
-    factor,
-    share,
-):
+def _choose(outputs, order, players, offsets, legal, weights, plan, generator, strategy, factor, share):
     """Regret matching, then which actions are tried, with which factor, and what share of a row's weight goes below.
 
-    Returns how many children there are.
+    `plan` is who traverses and how: traverser, traversal, tries, epsilon. Returns how many children there are.
     """
+    traverser, traversal, tries, epsilon = plan
     children = 0
     for i in range(len(order)):
         row = order[i]
@@ -499,7 +418,7 @@ def _choose(
 
 
 @entry_point(
-    FUNCTION_TYPES["apply_action"],
+    ADDRESSES,
     _STATES,
     WORDS,
     _SHORTS,
@@ -510,21 +429,21 @@ def _choose(
     PROBABILITIES,
     nogil=True,
 )
-def _expand(apply_action, states, offsets, legal, factor, share, weights, child_states, child_weights):
+def _expand(addresses, states, offsets, legal, factor, share, weights, child_states, child_weights):
+    kernel = kernel_at(addresses)
     child = 0
     for row in range(len(states)):
         for place in range(offsets[row], offsets[row + 1]):
             if factor[place] > 0.0:
                 child_states[child] = states[row]
-                apply_action(child_states[child], np.int64(legal[place]))
+                kernel.apply_action(child_states[child], np.int64(legal[place]))
                 child_weights[child] = weights[row] * share[place]
                 child += 1
 
 
-@entry_point(
-    FUNCTION_TYPES["apply_action"], _STATES, _TENSORS, WORDS, WORDS, _SHORTS, types.boolean, GENERATOR, nogil=True
-)
-def _act(apply_action, states, outputs, order, offsets, legal, softmax, generator):
+@entry_point(ADDRESSES, _STATES, _TENSORS, WORDS, WORDS, _SHORTS, types.boolean, GENERATOR, nogil=True)
+def _act(addresses, states, outputs, order, offsets, legal, softmax, generator):
+    kernel = kernel_at(addresses)
     weights = np.empty(outputs.shape[1])
     for i in range(len(order)):
         start = offsets[order[i]]
@@ -534,27 +453,14 @@ def _act(apply_action, states, outputs, order, offsets, legal, softmax, generato
         if softmax:
             weights[:count] = np.exp(weights[:count] - weights[:count].max())
         regret_matching(weights, count)  # which only normalises what a softmax made
-        apply_action(states[order[i]], np.int64(legal[start + sample_index(generator, weights, count)]))
+        kernel.apply_action(states[order[i]], np.int64(legal[start + sample_index(generator, weights, count)]))
 
 
 @compiled(nogil=True)
-def _backward(
-    players,
-    values,
-    offsets,
-    legal,
-    strategy,
-    factor,
-    order,
-    weights,
-    child_values,
-    traverser,
-    traversal,
-    tries,
-    epsilon,
-    targets,
-):
+def _backward(level, order, weights, child_values, plan, targets):
     """Values of all rows; regrets of the traverser's actions, strategies of the others, as targets in `order`."""
+    players, values, offsets, legal, strategy, factor = level
+    traverser, traversal, tries, epsilon = plan
     place_of_row = np.empty(len(players), np.int64)
     for i in range(len(order)):
         place_of_row[order[i]] = i

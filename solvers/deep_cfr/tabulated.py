@@ -17,7 +17,7 @@ from numba import types
 from cardtable.compiled import compiled, entry_point
 from cardtable.memory_hints import borrowed
 from cardtable.randomness import sample_index
-from cardtable.rules import CHANCE, FUNCTION_TYPES, GENERATOR, PROBABILITIES, STATE, TERMINAL, Rules
+from cardtable.rules import ADDRESSES, CHANCE, GENERATOR, PROBABILITIES, STATE, TERMINAL, Rules, kernel_at
 from solvers.arrays.tree import GameTree, representative_states
 from solvers.deep_cfr.sampling import choose_tries, estimate, regret_matching
 
@@ -72,10 +72,14 @@ class TabulatedGame:
         self._returns = tree.returns.reshape(-1).copy()
         depth = tree.num_nodes if self.num_sets == 0 else _most_decisions(self._nodes, self.num_players) + 1
         most_actions = int(np.diff(tree.action_offset).max(initial=1))
-        self._frames = np.empty((depth, FRAME_WORDS), np.int64)
-        self._values, self._factors = np.empty((depth, most_actions)), np.empty((depth, most_actions))
-        self._weights = np.empty(depth + 1)
-        self._regrets = np.empty(most_actions)
+        # The decisions of the traverser on a path: frames, values and factors of their actions, weights, regrets.
+        self._path = (
+            np.empty((depth, FRAME_WORDS), np.int64),
+            np.empty((depth, most_actions)),
+            np.empty((depth, most_actions)),
+            np.empty(depth + 1),
+            np.empty(most_actions),
+        )
 
     def dense(self, player_sets: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The part of a table that belongs to some information sets as (sets, outputs), and which entries are legal."""
@@ -105,24 +109,8 @@ class TabulatedGame:
         `sums` are flat tables to add to: regrets (weighted), the weights of visits to the player's decisions, and
         visits to decisions of the others; the last two use the place of a set's first action only.
         """
-        return _traverse(
-            self._nodes,
-            self.tree.chance_probability,
-            self._returns,
-            strategy,
-            *sums,
-            self._frames,
-            self._values,
-            self._factors,
-            self._weights,
-            self._regrets,
-            generator,
-            player,
-            count,
-            traversal,
-            tries,
-            epsilon,
-        )
+        tree = (self._nodes, self.tree.chance_probability, self._returns)
+        return _traverse(tree, strategy, sums, self._path, generator, player, count, traversal, tries, epsilon)
 
     def plans(self, strategy: np.ndarray) -> np.ndarray:
         """How likely each action is to be played by its player alone: strategy times that of the actions before it."""
@@ -142,13 +130,8 @@ def _features(game: pyspiel.Game, tree: GameTree) -> np.ndarray:
     rules = getattr(game, "rules", None)
     if isinstance(rules, Rules):
         features = np.zeros((tree.num_information_sets, rules.information_size), np.float32)
-        kernel = rules.compiled_kernel()
         _encode_sets(
-            kernel.current_player,
-            kernel.legal_actions,
-            kernel.apply_action,
-            kernel.chance_outcomes,
-            kernel.information_tensor,
+            rules.compiled_kernel().addresses(),
             rules.new_state(),
             max(rules.num_distinct_actions, rules.max_chance_outcomes),
             rules.max_game_length + rules.max_chance_nodes + 2,
@@ -164,28 +147,16 @@ def _features(game: pyspiel.Game, tree: GameTree) -> np.ndarray:
 
 
 @entry_point(
-    *(FUNCTION_TYPES[name] for name in ("current_player", "legal_actions", "apply_action", "chance_outcomes")),
-    FUNCTION_TYPES["information_tensor"],
+    ADDRESSES,
     STATE,
     *(types.int64,) * 2,
     types.Array(types.int32, 1, "C"),
     types.Array(types.int32, 1, "C"),
     types.Array(types.float32, 2, "C"),
 )
-def _encode_sets(
-    current_player,
-    legal_actions,
-    apply_action,
-    chance_outcomes,
-    information_tensor,
-    root,
-    most_children,
-    max_depth,
-    label,
-    first_child,
-    features,
-):
+def _encode_sets(addresses, root, most_children, max_depth, label, first_child, features):
     """Follows the tree with states, depth first, and encodes every information set where it is met first."""
+    kernel = kernel_at(addresses)
     done = np.zeros(len(features), np.bool_)
     states = np.empty((max_depth + 1, len(root)), np.int64)
     moves = np.empty((max_depth + 1, most_children), np.int64)
@@ -204,22 +175,26 @@ def _encode_sets(
         state = states[depth + 1]
         state[:] = states[depth]
         if depth > 0:
-            apply_action(state, moves[depth, next_move[depth]])
+            kernel.apply_action(state, moves[depth, next_move[depth]])
         next_move[depth] += 1
         legal = moves[depth + 1]
-        who = current_player(state)
+        who = kernel.current_player(state)
         count = 0
         while who != TERMINAL:
-            count = chance_outcomes(state, legal, probabilities) if who == CHANCE else legal_actions(state, legal)
+            count = (
+                kernel.chance_outcomes(state, legal, probabilities)
+                if who == CHANCE
+                else kernel.legal_actions(state, legal)
+            )
             if count > 1:
                 break
-            apply_action(state, legal[0])
-            who = current_player(state)
+            kernel.apply_action(state, legal[0])
+            who = kernel.current_player(state)
         if who == TERMINAL:
             continue
         if who != CHANCE and not done[label[node]]:
             done[label[node]] = True
-            information_tensor(state, who, features[label[node]])
+            kernel.information_tensor(state, who, features[label[node]])
         depth += 1
         first[depth] = first_child[node]
         next_move[depth] = 0
@@ -306,54 +281,19 @@ def _match(sets, advantages, action_offset, output_of_action, strategy):
 
 
 @entry_point(
-    _NODES,
+    types.Tuple((_NODES, PROBABILITIES, PROBABILITIES)),
     PROBABILITIES,
-    PROBABILITIES,
-    PROBABILITIES,
-    PROBABILITIES,
-    PROBABILITIES,
-    PROBABILITIES,
-    _INTEGERS,
-    _NUMBERS,
-    _NUMBERS,
-    PROBABILITIES,
-    PROBABILITIES,
+    types.UniTuple(PROBABILITIES, 3),
+    types.Tuple((_INTEGERS, _NUMBERS, _NUMBERS, PROBABILITIES, PROBABILITIES)),
     GENERATOR,
     *(types.int64,) * 4,
     types.float64,
 )
-def _traverse(
-    nodes,
-    chance_probability,
-    returns,
-    strategy,
-    regret_sums,
-    own_visits,
-    other_visits,
-    frames,
-    values,
-    factors,
-    weights,
-    regrets,
-    generator,
-    traverser,
-    traversals,
-    traversal,
-    tries,
-    epsilon,
-):
-    nodes = borrowed(nodes)
-    chance_probability = borrowed(chance_probability)
-    returns = borrowed(returns)
+def _traverse(tree, strategy, sums, path, generator, traverser, traversals, traversal, tries, epsilon):
+    nodes, chance_probability, returns = borrowed(tree)
     strategy = borrowed(strategy)
-    regret_sums = borrowed(regret_sums)
-    own_visits = borrowed(own_visits)
-    other_visits = borrowed(other_visits)
-    frames = borrowed(frames)
-    values = borrowed(values)
-    factors = borrowed(factors)
-    weights = borrowed(weights)
-    regrets = borrowed(regrets)
+    regret_sums, own_visits, other_visits = borrowed(sums)
+    frames, values, factors, weights, regrets = borrowed(path)
     generator = borrowed(generator)
     visited = 0
     for _ in range(traversals):
