@@ -10,6 +10,8 @@ arguments, at the top of an entry point.
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -28,7 +30,7 @@ if JIT_DISABLED:
 
 else:
 
-    def _without_owner(context, builder, array_type, value):
+    def _without_owner(context: Any, builder: Any, array_type: Any, value: Any) -> Any:
         array = arrayobj.make_array(array_type)(context, builder, value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
         return array._getvalue()

@@ -302,7 +302,7 @@ if JIT_DISABLED:
 
 else:
 
-    def _function_value(context, builder, function_type, addresses, index):
+    def _function_value(context: Any, builder: Any, function_type: Any, addresses: Any, index: Any) -> Any:
         """A first-class function of which only the address is known, which is all that a call needs."""
         function = cgutils.create_struct_proxy(function_type)(context, builder)
         address = builder.load(builder.gep(addresses, [index]))

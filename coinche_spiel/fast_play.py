@@ -559,7 +559,9 @@ def check_hands(hands: np.ndarray) -> int:
     return size
 
 
-def _in_chunks(run: Callable[[slice, np.ndarray], None], count: int, seed, threads: int) -> None:
+def _in_chunks(
+    run: Callable[[slice, np.ndarray], None], count: int, seed: int | np.random.SeedSequence | None, threads: int
+) -> None:
     require_whole("threads", threads, 1)
     parts = [slice(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
     streams = generators(seed, len(parts))

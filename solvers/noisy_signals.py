@@ -62,7 +62,7 @@ class NoisySignals:
     @property
     def table_shape(self) -> tuple[int, int, int]:
         """Tables are (nodes, own card, signal): an entry belongs to the move that leads to the node."""
-        return self.signal_probability.shape  # type: ignore[return-value]
+        return self.signal_probability.shape
 
     def behaviour(self, strategy: np.ndarray) -> np.ndarray:
         """(nodes, deals): the probability with which, signals averaged out, the player above a node moves to it."""

@@ -153,7 +153,7 @@ def _sorted_places(state, player, out):
 def _packed_places(state, player):
     numbers = np.empty(MAX_SUITS, np.int64)
     _sorted_places(state, player, numbers)
-    packed = 0
+    packed = np.int64(0)
     for number in numbers:
         packed = packed << PLACES_BITS | number
     return packed

@@ -190,7 +190,14 @@ def _spread(solve: Callable[[slice], None], count: int, threads: int) -> None:
 _NO_CARDS = [NO_CARD] * (SEATS - 1)
 
 
-def _one(hands, trump, leader, trick, sweep_bonus, tricks_taken) -> tuple[np.ndarray, ...]:
+def _one(
+    hands: Sequence[int],
+    trump: int,
+    leader: int,
+    trick: Sequence[int],
+    sweep_bonus: bool,
+    tricks_taken: tuple[int, int],
+) -> tuple[np.ndarray, ...]:
     """One position as arrays. Checks in plain Python what is right, which is quicker; `_many` says what is wrong."""
     if not _is_possible(hands, trump, leader, trick):
         return _many([hands], trump, leader, [list(trick)], sweep_bonus, tricks_taken)
@@ -203,7 +210,7 @@ def _one(hands, trump, leader, trick, sweep_bonus, tricks_taken) -> tuple[np.nda
     )
 
 
-def _is_possible(hands, trump, leader, trick) -> bool:
+def _is_possible(hands: Sequence[int], trump: int, leader: int, trick: Sequence[int]) -> bool:
     if len(hands) != SEATS or len(trick) >= SEATS or not (0 <= trump < NUM_SUITS and 0 <= leader < SEATS):
         return False
     everything = total = 0
@@ -221,7 +228,14 @@ def _is_possible(hands, trump, leader, trick) -> bool:
     return in_one_place and len(sizes) == 1 and 1 <= sizes.pop() <= NUM_RANKS
 
 
-def _many(hands, trump, leader, trick, sweep_bonus, tricks_taken) -> tuple[np.ndarray, ...]:
+def _many(
+    hands: np.ndarray | Sequence[Sequence[int]],
+    trump: int | Sequence[int] | np.ndarray,
+    leader: int | Sequence[int] | np.ndarray,
+    trick: np.ndarray | Sequence[Sequence[int]] | None,
+    sweep_bonus: bool,
+    tricks_taken: tuple[int, int],
+) -> tuple[np.ndarray, ...]:
     """Checks positions and lays them out as arrays: hands, trumps, leaders, tricks, sweepers."""
     sets = np.ascontiguousarray(np.asarray(hands, np.int64))
     if sets.ndim != 2 or sets.shape[1] != SEATS:

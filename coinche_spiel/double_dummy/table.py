@@ -173,7 +173,7 @@ def entry_bounds(table, entry, hands, remaining, left):
 @compiled
 def point_gain(hands, stored, current):
     """How much more the cards of `current` are worth than the corresponding ones of `stored`, counting gains only."""
-    gain = 0
+    gain = np.int64(0)
     differing = stored ^ current
     for byte in range(TRUMP_BYTE + 1):
         shift = NUM_RANKS * byte
@@ -199,7 +199,7 @@ def entry_lead(table, entry, hand):
 def entry_ranks(table, entry, remaining):
     """The lowest card of each prefix of the entry, among the cards now left."""
     prefix = table[entry + PREFIX]
-    ranks = 0
+    ranks = np.int64(0)
     for byte in range(TRUMP_BYTE):
         length = bits.count((prefix >> (16 * byte)) & 0xFFFF) >> 1
         if length:

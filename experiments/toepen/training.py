@@ -250,7 +250,7 @@ def _external_sampling(
     for traversal in range(traversals):
         traverser = traversal % 2 if only < 0 else only
         sign = 1.0 if traverser == 0 else -1.0
-        node = 0
+        node = np.int64(0)
         depth = 0
         own_reach = 1.0
         other_reach = 1.0

@@ -377,7 +377,7 @@ def _walk_rules(
             slot = find_slot(table, keys, row)
             found = np.int64(table[slot])
             if found == EMPTY:
-                found = num_sets
+                found = np.int64(num_sets)
                 if num_sets == keys.shape[0]:
                     keys = _more_rows(keys)
                 owner = _longer(owner, num_sets + 1)

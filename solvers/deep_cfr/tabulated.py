@@ -221,11 +221,11 @@ def _node_records(player, label, first_child, chance_offset, action_offset, num_
 @compiled
 def _most_decisions(nodes, num_players):
     """The largest number of decisions of one player on one path; children have larger numbers than parents."""
-    most = 0
+    most = np.int64(0)
     for player in range(num_players):
         under = np.zeros(len(nodes), np.int16)
         for node in range(len(nodes) - 1, -1, -1):
-            deepest = 0
+            deepest = np.int64(0)
             for child in range(nodes[node, FIRST_CHILD], nodes[node, FIRST_CHILD] + nodes[node, COUNT]):
                 deepest = max(deepest, np.int64(under[child]))
             under[node] = deepest + (1 if nodes[node, PLAYER] == player else 0)
@@ -297,7 +297,7 @@ def _traverse(tree, strategy, sums, path, generator, traverser, traversals, trav
     generator = borrowed(generator)
     visited = 0
     for _ in range(traversals):
-        node = 0
+        node = np.int64(0)
         depth = 0
         weights[0] = 1.0
         while True:

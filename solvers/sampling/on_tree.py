@@ -169,11 +169,11 @@ def _node_records(player, label, first_child, chance_offset, action_offset, num_
 @compiled
 def _most_decisions(nodes, num_players):
     """The largest number of decisions that one player has on one path; children have larger numbers than parents."""
-    most = 0
+    most = np.int64(0)
     for player in range(num_players):
         below = np.zeros(len(nodes), np.int16)
         for node in range(len(nodes) - 1, -1, -1):
-            deepest = 0
+            deepest = np.int64(0)
             for child in range(nodes[node, FIRST_CHILD], nodes[node, FIRST_CHILD] + nodes[node, COUNT]):
                 deepest = max(deepest, np.int64(below[child]))
             below[node] = deepest + (1 if nodes[node, PLAYER] == player else 0)
@@ -229,7 +229,7 @@ def _external_sampling(
     generator = borrowed(generator)
     for _ in range(traversals):
         averaged_player = (traverser + 1) % num_players if averaging else -1
-        node = 0
+        node = np.int64(0)
         depth = 0
         while True:
             # Down to the end of the game, trying the first action of the traverser's decisions.

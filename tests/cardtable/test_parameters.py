@@ -1,6 +1,7 @@
 """The one wording of bad parameters."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -48,19 +49,19 @@ BAD = [
 
 
 @pytest.mark.parametrize("check", GOOD)
-def test_good_values_pass(check):
+def test_good_values_pass(check: Callable[[], object]) -> None:
     check()
 
 
 @pytest.mark.parametrize(("check", "message"), BAD)
-def test_bad_values_are_refused(check, message):
+def test_bad_values_are_refused(check: Callable[[], object], message: str) -> None:
     with pytest.raises(UserError) as error:
         check()
     assert str(error.value).startswith(message)
     assert isinstance(error.value, ValueError)
 
 
-def test_positions_and_arrays():
+def test_positions_and_arrays() -> None:
     assert parameters.require_one_of("s", "b", ("a", "b")) == 1
     assert parameters.require_whole_numbers("t", 2, 0, 3, 3).tolist() == [2, 2, 2]
     assert parameters.require_whole_numbers("t", np.array([0, 3], np.int8), 0, 3, 2).tolist() == [0, 3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -27,7 +28,7 @@ def duel() -> tuple[pyspiel.Game, Auctions, CFRSolver]:
     return game, Auctions(game, solver.average_policy()), solver
 
 
-def test_auctions_of_a_duel_are_weighed_right(duel) -> None:
+def test_auctions_of_a_duel_are_weighed_right(duel: Any) -> None:
     game, auctions, solver = duel
     assert sum(auctions.probability.values()) == pytest.approx(1)
     assert sum(chance for spot, chance in auctions.reached.items() if spot.calls == "") == pytest.approx(1)
@@ -36,7 +37,7 @@ def test_auctions_of_a_duel_are_weighed_right(duel) -> None:
     assert auctions.value == pytest.approx(expected[0], abs=0.05)  # rare branches are left out
 
 
-def test_a_duel_coinches_only_what_falls(duel) -> None:
+def test_a_duel_coinches_only_what_falls(duel: Any) -> None:
     _, auctions, _ = duel
     assert auctions.calls[Spot("", "J♠ A♠")] == pytest.approx({"40♠": 1.0})
     rows = coinche_rows(auctions)

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -21,6 +23,7 @@ from solvers.mccfr import ExternalSamplingSolver, OutcomeSamplingSolver
 from solvers.sampling.hash_table import PLAYER_BITS, row_length
 from solvers.sampling.on_rules import CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY
 from solvers.sampling.on_tree import TreeSampler
+from tests.solvers.games import Load
 from toepen_spiel import rules as toepen
 from toepen_spiel import state as toepen_slots
 
@@ -33,7 +36,7 @@ INFORMATION_SETS_232 = 2760
 class Exact:
     """Brute force: counterfactual regrets and reaches for a fixed policy."""
 
-    def __init__(self, game: pyspiel.Game, policy) -> None:
+    def __init__(self, game: pyspiel.Game, policy: Any) -> None:
         self.regrets: dict[str, np.ndarray] = {}
         self.own_reach: dict[str, float] = {}
         self.chance_reach: dict[str, float] = defaultdict(float)
@@ -69,7 +72,7 @@ class Exact:
         return np.array(list(strategy.values())) @ np.array(values)
 
 
-def positions(solver, states: dict[str, pyspiel.State]) -> dict[str, slice]:
+def positions(solver: Any, states: dict[str, pyspiel.State]) -> dict[str, slice]:
     """Where each information set's numbers are in the contents of the solver."""
     sampler = solver._sampler
     contents = sampler.contents(CUMULATIVE_REGRETS)
@@ -83,7 +86,7 @@ def positions(solver, states: dict[str, pyspiel.State]) -> dict[str, slice]:
     return {name: slice(*contents.offsets[index : index + 2]) for name, index in place.items()}
 
 
-def sampled_increments(solver, player: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
+def sampled_increments(solver: Any, player: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
     """(samples, actions) increments of regrets and of cumulative strategies of traversals that all start alike."""
     state = dict(solver.get_state())
     before = [solver._sampler.contents(group).weights for group in (CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY)]
@@ -99,7 +102,7 @@ def sampled_increments(solver, player: int, samples: int) -> tuple[np.ndarray, n
     return increments[0], increments[1]
 
 
-def give_random_regrets(solver) -> None:
+def give_random_regrets(solver: Any) -> None:
     """Makes every strategy a mixed one, known information sets staying known."""
     random = np.random.default_rng(0)
     if isinstance(solver._sampler, TreeSampler):
@@ -117,7 +120,7 @@ def give_random_regrets(solver) -> None:
 @pytest.mark.parametrize("player", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["external", "outcome"])
 @pytest.mark.parametrize(("name", "where"), [("kuhn_poker", "tree"), (TOEPEN_222, "rules"), (TOEPEN_222, "tree")])
-def test_estimates_are_unbiased(load, name: str, where: str, kind: str, player: int) -> None:
+def test_estimates_are_unbiased(load: Load, name: str, where: str, kind: str, player: int) -> None:
     game = load(name)
     solver_class = ExternalSamplingSolver if kind == "external" else OutcomeSamplingSolver
     solver = solver_class(game, seed=5, where=where)
@@ -166,7 +169,9 @@ def test_estimates_are_unbiased(load, name: str, where: str, kind: str, player: 
         (TOEPEN_232, ExternalSamplingSolver, {"where": "tree"}, 100_000, 0.08),
     ],
 )
-def test_averages_converge(load, name: str, solver: type, settings: dict, iterations: int, threshold: float) -> None:
+def test_averages_converge(
+    load: Load, name: str, solver: type, settings: dict, iterations: int, threshold: float
+) -> None:
     form = sequence_form(load(name))
     learner = solver(load(name), seed=1, **settings)
     start = nash_conv(form, learner.average_table(form))
@@ -175,7 +180,7 @@ def test_averages_converge(load, name: str, solver: type, settings: dict, iterat
     assert end < threshold < 0.2 * start
 
 
-def test_the_full_average_is_the_average_by_own_reach(load) -> None:
+def test_the_full_average_is_the_average_by_own_reach(load: Load) -> None:
     game = load("leduc_poker")
     solver = ExternalSamplingSolver(game, seed=3, average="full")
     sums: dict[str, np.ndarray] = defaultdict(lambda: 0.0)
@@ -207,7 +212,7 @@ def same(first: dict, second: dict) -> bool:
 
 
 @pytest.mark.parametrize(("name", "solver", "settings"), SOLVERS)
-def test_seeds_and_checkpoints_reproduce(load, name: str, solver: type, settings: dict) -> None:
+def test_seeds_and_checkpoints_reproduce(load: Load, name: str, solver: type, settings: dict) -> None:
     whole, other, resumed, interrupted = (solver(load(name), seed=seed, **settings) for seed in (7, 8, 9, 7))
     whole.run(700)
     other.run(700)
@@ -222,7 +227,7 @@ def test_seeds_and_checkpoints_reproduce(load, name: str, solver: type, settings
 
 
 @pytest.mark.parametrize("solver", [ExternalSamplingSolver, OutcomeSamplingSolver])
-def test_growing_in_the_middle_changes_nothing(load, solver: type) -> None:
+def test_growing_in_the_middle_changes_nothing(load: Load, solver: type) -> None:
     small, large = (solver(load(TOEPEN_232), seed=4) for _ in range(2))
     large._sampler.table.grow(20_000)
     capacity = small._sampler.table.memory_bytes
@@ -232,7 +237,7 @@ def test_growing_in_the_middle_changes_nothing(load, solver: type) -> None:
     assert same(small.get_state(), large.get_state())
 
 
-def test_only_real_choices_have_information_sets(load) -> None:
+def test_only_real_choices_have_information_sets(load: Load) -> None:
     for name, expected in ((TOEPEN_222, INFORMATION_SETS_222), (TOEPEN_232, INFORMATION_SETS_232)):
         on_rules = ExternalSamplingSolver(load(name), seed=1)
         on_tree = ExternalSamplingSolver(load(name), seed=1, where="tree")
@@ -245,7 +250,7 @@ def test_only_real_choices_have_information_sets(load) -> None:
         assert known >= {tuple(row) for row in contents.keys.tolist()}
 
 
-def test_policies_are_distributions_over_legal_actions(load) -> None:
+def test_policies_are_distributions_over_legal_actions(load: Load) -> None:
     for name, solver, settings in SOLVERS:
         learner = solver(load(name), seed=2, **settings)
         learner.run(200)
@@ -271,7 +276,7 @@ class AskedStateByState(Policy):
 
 
 @pytest.mark.parametrize(("name", "solver", "settings"), SOLVERS)
-def test_views_and_tables_agree(load, name: str, solver: type, settings: dict) -> None:
+def test_views_and_tables_agree(load: Load, name: str, solver: type, settings: dict) -> None:
     form = sequence_form(load(name))
     learner = solver(load(name), seed=2, **settings)
     learner.run(300)
@@ -295,7 +300,7 @@ def descending_actions(state, out):
     return count
 
 
-def test_an_abstraction_brings_its_own_keys_and_order(load) -> None:
+def test_an_abstraction_brings_its_own_keys_and_order(load: Load) -> None:
     game = load(TOEPEN_232)
     solver = ExternalSamplingSolver(
         game, seed=1, information_key=hand_key, ordered_actions=descending_actions, key_words=1
@@ -311,7 +316,7 @@ def test_an_abstraction_brings_its_own_keys_and_order(load) -> None:
         solver.average_table()
 
 
-def test_memory_is_limited(load) -> None:
+def test_memory_is_limited(load: Load) -> None:
     solver = ExternalSamplingSolver(load(TOEPEN_232), seed=1, max_memory_bytes=100_000)
     with pytest.raises(GameTooLargeError, match="information sets"):
         solver.run(1000)
@@ -334,12 +339,12 @@ def test_memory_is_limited(load) -> None:
         (OutcomeSamplingSolver, {"epsilon": 1.5}, "epsilon is 1.5"),
     ],
 )
-def test_bad_settings_are_refused(load, solver: type, settings: dict, message: str) -> None:
+def test_bad_settings_are_refused(load: Load, solver: type, settings: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         solver(load(TOEPEN_222), **settings)
 
 
-def test_unsuitable_games_and_arguments_are_refused(load) -> None:
+def test_unsuitable_games_and_arguments_are_refused(load: Load) -> None:
     with pytest.raises(ValueError, match="compiled rules"):
         ExternalSamplingSolver(load("kuhn_poker"), where="rules")
     with pytest.raises(ValueError, match="turn_based"):
@@ -351,7 +356,7 @@ def test_unsuitable_games_and_arguments_are_refused(load) -> None:
         solver.update_player(2)
 
 
-def test_foreign_and_damaged_states_are_refused(load) -> None:
+def test_foreign_and_damaged_states_are_refused(load: Load) -> None:
     for name in ("kuhn_poker", TOEPEN_222):
         solver = ExternalSamplingSolver(load(name), seed=1)
         solver.run(50)
@@ -378,7 +383,7 @@ np.savez(sys.argv[1], **arrays)
 """
 
 
-def test_plain_python_computes_the_same(tmp_path) -> None:
+def test_plain_python_computes_the_same(tmp_path: Path) -> None:
     results = []
     for disable in ("0", "1"):
         path = tmp_path / f"{disable}.npz"

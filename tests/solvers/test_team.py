@@ -14,6 +14,7 @@ from open_spiel.python.algorithms import expected_game_score
 import cardspiel  # noqa: F401
 from cardtable import deck
 from cardtable.compiled import compiled
+from cardtable.rules import Rules
 from kuhn_collab import rules as kuhn
 from kuhn_collab.game import KuhnCollabWording
 from solvers import linear_program, team
@@ -267,7 +268,7 @@ def test_both_teams_share_their_cards() -> None:
 class MergedGame(pyspiel.Game):
     """Just enough of a pyspiel game for solvers that drive the rules."""
 
-    def __init__(self, rules) -> None:  # type: ignore[no-untyped-def]
+    def __init__(self, rules: Rules) -> None:  # type: ignore[no-untyped-def]
         kind = pyspiel.load_game("kuhn_poker").get_type()
         info = pyspiel.GameInfo(
             num_distinct_actions=rules.num_distinct_actions,

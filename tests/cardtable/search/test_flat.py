@@ -12,28 +12,28 @@ from gongzhu_spiel import rules
 from gongzhu_spiel import state as slots
 
 
-def dealt_state(game, seed):
+def dealt_state(game: pyspiel.Game, seed: int) -> np.ndarray:
     state = game.rules.new_state()
     game.rules.kernel.deal(state, generator(seed))
     return state
 
 
-def exact_values(game, state, player):
+def exact_values(game: pyspiel.Game, state: np.ndarray, player: int) -> np.ndarray:
     """Mean returns over all worlds with uniformly random play to the end, by walking everything."""
     kernel, size = game.rules.kernel, game.num_distinct_actions()
 
-    def legal(array):
+    def legal(array: np.ndarray) -> list[int]:
         actions = np.empty(size, np.int64)
         return actions[: kernel.legal_actions(array, actions)].tolist()
 
-    def value(array):
+    def value(array: np.ndarray) -> float:
         if kernel.current_player(array) < 0:
             out = np.empty(game.num_players())
             kernel.returns(array, out)
             return out[player]
         return np.mean([value(after(array, action)) for action in legal(array)])
 
-    def after(array, action):
+    def after(array: np.ndarray, action: int) -> np.ndarray:
         copy = array.copy()
         kernel.apply_action(copy, action)
         return copy
@@ -46,7 +46,7 @@ def exact_values(game, state, player):
     return {action: np.mean([value(after(world, action)) for world in worlds.values()]) for action in legal(state)}
 
 
-def test_estimates_approach_the_exact_means():
+def test_estimates_approach_the_exact_means() -> None:
     """Late in a small game of Gongzhu: the estimates of many worlds with random rollouts are the exact means."""
     game = pyspiel.load_game("python_gongzhu(suits=2,ranks=6)")
     checked = 0
@@ -83,7 +83,7 @@ def test_estimates_approach_the_exact_means():
         "python_gongzhu",
     ],
 )
-def test_plays_every_game(name):
+def test_plays_every_game(name: str) -> None:
     game = pyspiel.load_game(name)
     players = [find_player(text, game) for text in ("monte_carlo(worlds=4)", "random")]
     bots = [players[seat > 0].bot(game, seat, seed=seat) for seat in range(game.num_players())]
@@ -91,7 +91,7 @@ def test_plays_every_game(name):
     assert all(game.min_utility() <= value <= game.max_utility() for value in returns)
 
 
-def test_standard_errors_are_of_the_difference_to_the_best_action():
+def test_standard_errors_are_of_the_difference_to_the_best_action() -> None:
     """Two halves of the worlds: the means' differences differ by as much as their standard errors say."""
     game = pyspiel.load_game("python_gongzhu")
     search = FlatSearch(game, 200)
@@ -109,7 +109,7 @@ def test_standard_errors_are_of_the_difference_to_the_best_action():
     assert 0.7 < np.std(misses) < 1.4
 
 
-def test_a_state_without_a_player_to_move_is_refused():
+def test_a_state_without_a_player_to_move_is_refused() -> None:
     game = pyspiel.load_game("python_gongzhu(ranks=2)")
     with pytest.raises(ValueError, match="no player to move"):
         FlatSearch(game, 10).explain_rows(

@@ -34,7 +34,7 @@ def data() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return torch.randn(ROWS, INPUTS), torch.randn(ROWS, OUTPUTS), legal
 
 
-def losses(name: str, targets: torch.Tensor, legal: torch.Tensor):
+def losses(name: str, targets: torch.Tensor, legal: torch.Tensor) -> Any:
     """A gradient as the trainers use it, and the same loss written plainly for autograd."""
     row_weights = torch.linspace(0.1, 1.0, ROWS)
     weights = row_weights[:, None] * legal

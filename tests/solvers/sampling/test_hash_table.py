@@ -35,7 +35,7 @@ def put(table: InformationTable, player: int, key: tuple[int, ...], actions: lis
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.tuples(WORD, st.integers(0, 2)), st.integers(1, 9)), max_size=300))
-def test_it_is_a_dictionary(entries) -> None:
+def test_it_is_a_dictionary(entries: list[tuple[int, tuple[int, int], int]]) -> None:
     table = InformationTable(key_words=2, max_actions=9)
     expected: dict[tuple, int] = {}
     for player, key, count in entries:
