@@ -42,7 +42,6 @@ from solvers.deep_cfr.sampling import (
 )
 from solvers.learning.networks import Learner
 
-
 PARTS = ("rules", "encoding", "network", "sampling")
 
 _STATES = types.Array(types.int64, 2, "C")
