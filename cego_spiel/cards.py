@@ -65,14 +65,8 @@ def half_points(cards):
 
 
 @compiled
-def strength_order(card):
-    """Orders all cards for the exchange: trumps over plain cards, then by strength, then by id."""
-    return card if card >= NUM_PLAIN else card % SUIT_SIZE * 4 + card // SUIT_SIZE
-
-
-@compiled
 def card_at(order):
-    """The card with that place in the strength order."""
+    """The card in that place of the order of the exchange: trumps over plain cards, then by strength, then by id."""
     return order if order >= NUM_PLAIN else order % 4 * SUIT_SIZE + order // 4
 
 

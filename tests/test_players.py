@@ -13,25 +13,13 @@ import pyspiel
 import pytest
 
 import cardspiel  # noqa: F401 registers our games
-from cardtable.player import find_player, player_streams, players_of
+from cardtable.player import Player, find_player, player_streams, players_of
 from cardtable.randomness import generator
-from tests.variants import MORE, QUICK
+from tests.variants import ALL
 
 OPTIONS = {"monte_carlo": "(worlds=3)"}  # cheaper than the defaults
 GAMES = 4
 MOST_POSITIONS = 24  # of one game
-
-
-def players_to_test(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for name in names:
-        for player in players_of(pyspiel.load_game(name)):
-            yield name, player + OPTIONS.get(player, "")
-
-
-CASES = [
-    *players_to_test(QUICK),
-    *(pytest.param(*case, marks=pytest.mark.slow) for case in players_to_test(MORE)),
-]
 
 
 def positions(game: pyspiel.Game, seed: int) -> Iterator[pyspiel.State]:
@@ -53,10 +41,14 @@ def positions(game: pyspiel.Game, seed: int) -> Iterator[pyspiel.State]:
                 state.apply_action(int(rng.choice(cheap)))
 
 
-@pytest.mark.parametrize(("name", "text"), CASES)
-def test_player(name: str, text: str) -> None:
+@pytest.mark.parametrize("name", ALL)
+def test_players(name: str) -> None:
     game = pyspiel.load_game(name)
-    player = find_player(text, game)
+    for player in players_of(game):
+        check_player(game, find_player(player + OPTIONS.get(player, ""), game))
+
+
+def check_player(game: pyspiel.Game, player: Player) -> None:
     assert player.choose_rows is not None
     kernel = game.rules.compiled_kernel(resample=True)
     bots = [player.bot(game, seat, seed=7) for seat in range(game.num_players())]
