@@ -21,6 +21,7 @@ import numpy as np
 import pyspiel
 
 from cardtable.compiled import compiled
+from cardtable.memory_hints import borrowed
 from cardtable.rules import CHANCE, TERMINAL
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.arrays.tree import GameTree, TreeArrays
@@ -187,9 +188,9 @@ def _apply_regrets(who, settings, predictive, tree, cells):
 
 @compiled
 def _iterate(first, last, schedule, alternating, predictive, tree_arrays, cell_tables, node_tables):
-    tree = TreeArrays(*tree_arrays)
-    cells = _CellTables(*cell_tables)
-    nodes = _NodeTables(*node_tables)
+    tree = TreeArrays(*borrowed(tree_arrays))
+    cells = _CellTables(*borrowed(cell_tables))
+    nodes = _NodeTables(*borrowed(node_tables))
     num_players = tree.returns.shape[1]
     for t in range(first, last):
         for who in range(num_players):

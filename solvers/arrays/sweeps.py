@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from cardtable.compiled import compiled
+from cardtable.memory_hints import borrowed
 
 # Information sets worked on at a time; the intermediate results stay in the first-level cache.
 CHUNK = 512
@@ -307,7 +308,7 @@ def update_block(block, settings, alternating, predictive, form, tables, scratch
 @compiled(**FAST)
 def iterate(first, last, schedule, alternating, predictive, arrays, tables, scratch):
     """CFR iterations first .. last-1, counted from 0; row t of `schedule` is (keep_positive, keep_negative, weight)."""
-    form, tables = Arrays(*arrays), Tables(*tables)
+    form, tables = Arrays(*borrowed(arrays)), Tables(*borrowed(tables))
     for t in range(first, last):
         for player in range(len(form.player_block) - 1):
             first_block = form.player_block[player]
@@ -320,7 +321,7 @@ def iterate(first, last, schedule, alternating, predictive, arrays, tables, scra
 @compiled(parallel=True, **FAST)
 def iterate_in_parallel(first, last, schedule, alternating, predictive, arrays, tables, scratch):
     """The same with the blocks of a player spread over threads; they never touch the same numbers."""
-    form, tables = Arrays(*arrays), Tables(*tables)
+    form, tables = Arrays(*borrowed(arrays)), Tables(*borrowed(tables))
     for t in range(first, last):
         for player in range(len(form.player_block) - 1):
             first_block = form.player_block[player]
