@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
 
@@ -35,6 +36,7 @@ class LateProgress:
                 TimeElapsedColumn(),
                 TimeRemainingColumn(),
                 transient=True,
+                disable=not sys.stdout.isatty(),  # in a file it would leave nothing but empty lines
             )
             self._task = self._bar.add_task(self._description, total=self._total)
             self._bar.start()
