@@ -128,9 +128,8 @@ START_EVERYTHING = """
     from cardtable.compiled import ENTRY_POINTS
     from cardtable.batch import Batch, play_out
     for package in map(importlib.import_module, {packages}):
-        for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-            if not module.ispkg:
-                importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            importlib.import_module(module.name)
     for entry_point in ENTRY_POINTS:
         entry_point.compile()
     for name in {games}:
