@@ -3,7 +3,8 @@
 File format, version 1: an uncompressed or compressed `.npz` archive, readable with numpy alone (`numpy.load(path)`).
 For N information sets with M legal actions in all:
 
-    metadata            a JSON text: {"format": "cardspiel-policy", "version": 1, "game": the game's string, ...}
+    metadata            a JSON text: {"format": "cardspiel-policy", "version": 1, "game": the game's string,
+                        "rules_version": of our games' rules, 0 for others, ...}
     players             int8 (N)         who decides
     offsets             int64 (N + 1)    information set i has the actions offsets[i] .. offsets[i+1]-1
     actions             int32 (M)        legal action ids, ascending in each information set
@@ -30,7 +31,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from cardtable.files import write_atomically
 from cardtable.parameters import UserError
-from cardtable.player import Player, drawing_player, legal_mask, policy_player, require_same_rules
+from cardtable.player import Player, drawing_player, legal_mask, policy_player, require_same_rules, rules_version
 from cardtable.rows import keys_of_rows, seats_of_rows
 from cardtable.spiel import is_game
 from solvers.arrays.sequence_form import SequenceForm, finder
@@ -193,7 +194,8 @@ def save_policy(
     position = np.repeat(first, count) + np.repeat(stride, count) * (
         np.arange(offsets[-1]) - np.repeat(offsets[:-1], count)
     )
-    head = {**(metadata or {}), "format": FORMAT, "version": VERSION, "game": str(policy.game)}
+    made_for = {"game": str(policy.game), "rules_version": rules_version(policy.game)}
+    head = {**(metadata or {}), "format": FORMAT, "version": VERSION, **made_for}
     arrays = {
         "metadata": np.array(json.dumps(head)),
         "players": policy.owner.astype(np.int8),
@@ -227,6 +229,7 @@ def load_policy(
             ) from error
     elif not is_game(metadata["game"], game):
         raise ValueError(f"{path} is a policy for {metadata['game']}, not for {game}")
+    require_same_rules(Path(path), {"rules_version": metadata.get("rules_version", rules_version(game))}, game)
     offsets = arrays["offsets"]
     strings = arrays.get("information_states")
     return TablePolicy(

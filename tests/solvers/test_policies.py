@@ -46,6 +46,20 @@ def test_files_are_readable_with_numpy_alone(solved: CFRSolver, tmp_path: Path) 
         assert len(names) == len(archive["players"]) == solved.form.num_information_sets
 
 
+@pytest.mark.parametrize("solved", GAMES[1:], indirect=True)
+def test_policies_of_other_rules_are_refused(
+    solved: CFRSolver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "policy.npz"
+    policy = solved.average_policy()
+    save_policy(path, policy)
+    assert load_metadata(path)["rules_version"] == solved.game.rules.version
+    monkeypatch.setattr("solvers.policies.rules_version", lambda game: 99)
+    save_policy(path, policy)
+    with pytest.raises(ValueError, match="version 99 of the rules of python_toepen; this is version"):
+        load_policy(path, solved.game)
+
+
 @pytest.mark.parametrize("solved", ["kuhn_poker"], indirect=True)
 def test_damaged_and_foreign_files_are_refused(solved: CFRSolver, load: Load, tmp_path: Path) -> None:
     path = tmp_path / "policy.npz"
