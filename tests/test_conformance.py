@@ -10,7 +10,7 @@ import unittest
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
@@ -256,7 +256,7 @@ def test_observation_types(name: str) -> None:
     kinds = pyspiel.PrivateInfoType
     for perfect_recall in (False, True):
 
-        def observer(public: bool, private: kinds, recall: bool = perfect_recall):  # type: ignore[valid-type]
+        def observer(public: bool, private: kinds, recall: bool = perfect_recall) -> Any:  # type: ignore[valid-type]
             return make_observation(
                 game, pyspiel.IIGObservationType(perfect_recall=recall, public_info=public, private_info=private)
             )

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -34,11 +35,11 @@ def _tally(unseen, needs, forbidden, counts, generator, samples):
     return True
 
 
-def card_set(cards):
+def card_set(cards: Iterable[int]) -> int:
     return sum(1 << card for card in cards)
 
 
-def all_deals(unseen, needs, forbidden):
+def all_deals(unseen: int, needs: Sequence[int], forbidden: Sequence[int]) -> list[int]:
     """Numbers of the allowed deals, by trying every assignment."""
     cards = [card for card in range(unseen.bit_length()) if unseen >> card & 1]
     piles = range(len(needs))
@@ -53,7 +54,7 @@ def all_deals(unseen, needs, forbidden):
     return numbers
 
 
-CASES = {
+CASES: dict[str, tuple[list[int], list[int], list[list[int]]]] = {
     "nothing forbidden": ([3, 9, 10, 30, 44, 50], [2, 3, 1], [[], [], []]),
     "forbidden but already full": ([3, 9, 10, 30], [2, 0, 2], [[], [3, 9, 10, 30], []]),
     "one pile restricted": ([0, 1, 2, 3, 4, 5, 6], [3, 2, 2], [[], [0, 1, 2], []]),
@@ -79,9 +80,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_uniform_over_all_allowed_deals(name):
-    cards, needs, forbidden = CASES[name]
-    unseen, forbidden = card_set(cards), [card_set(pile) for pile in forbidden]
+def test_uniform_over_all_allowed_deals(name: str) -> None:
+    cards, needs, piles = CASES[name]
+    unseen, forbidden = card_set(cards), [card_set(pile) for pile in piles]
     deals = all_deals(unseen, needs, forbidden)
     counts = np.zeros(len(needs) ** len(cards), np.int64)
     arrays = np.array(needs), np.array(forbidden)
@@ -93,7 +94,7 @@ def test_uniform_over_all_allowed_deals(name):
     assert len(deals) == 1 or stats.chisquare(counts[deals]).pvalue > 1e-4
 
 
-def test_random_endings_are_counted_as_by_enumeration():
+def test_random_endings_are_counted_as_by_enumeration() -> None:
     chance = np.random.default_rng(3)
     for _ in range(60):
         num_piles = int(chance.integers(2, 6))
@@ -108,7 +109,7 @@ def test_random_endings_are_counted_as_by_enumeration():
         assert set(np.flatnonzero(counts)) <= set(deals)
 
 
-def test_counts_of_a_whole_deck():
+def test_counts_of_a_whole_deck() -> None:
     piles = np.array([13, 13, 13])
     nothing = np.zeros(3, np.int64)
     exact = math.factorial(39) // math.factorial(13) ** 3
@@ -119,7 +120,7 @@ def test_counts_of_a_whole_deck():
     assert count_deals((1 << 39) - 1, piles, void, 3) == pytest.approx(exact, rel=1e-14)
 
 
-def test_no_deal():
+def test_no_deal() -> None:
     out = np.zeros(3, np.int64)
     needs = np.array([2, 1, 1])
     for forbidden in ([7, 0, 0], [7, 7, 0], [1, 1, 1], [3, 9, 9], [14, 14, 0]):
@@ -127,7 +128,7 @@ def test_no_deal():
         assert count_deals(15, needs, np.array(forbidden), 3) == 0
 
 
-def test_piles_partition_the_unseen_cards():
+def test_piles_partition_the_unseen_cards() -> None:
     chance = np.random.default_rng(7)
     out = np.zeros(4, np.int64)
     source = generator(9)
@@ -142,7 +143,7 @@ def test_piles_partition_the_unseen_cards():
 
 
 @pytest.mark.parametrize(("cards", "size"), [([1, 5, 9, 20, 61], 2), (range(3, 17), 2), (range(3, 17), 12), ([4], 1)])
-def test_draw_is_uniform_over_subsets(cards, size):
+def test_draw_is_uniform_over_subsets(cards: Sequence[int], size: int) -> None:
     subsets = {card_set(subset): 0 for subset in itertools.combinations(cards, size)}
     source = generator(11)
     for _ in range(100 * len(subsets)):

@@ -1,6 +1,8 @@
 """Following, winning, and remembering tricks, against plain statements of the rules."""
 
 import itertools
+import random
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from hypothesis import given
@@ -13,11 +15,11 @@ SUITS = [0b1111 << 4 * suit for suit in range(3)]
 BLOCK = 3  # the block may start anywhere
 
 
-def suit_of(card):
+def suit_of(card: int) -> int:
     return SUITS[card // 4]
 
 
-def new_state(hands, leader, cards_in_play):
+def new_state(hands: Sequence[Collection[int]], leader: int, cards_in_play: int) -> np.ndarray:
     state = np.zeros(BLOCK + tricks.HISTORY + tricks.history_words(cards_in_play), np.int64)
     state[BLOCK + tricks.TURN] = leader
     for seat, hand in enumerate(hands):
@@ -25,19 +27,19 @@ def new_state(hands, leader, cards_in_play):
     return state
 
 
-def test_following():
+def test_following() -> None:
     assert tricks.following(0b1100_0011, SUITS[0]) == 0b0011
     assert tricks.following(0b1100_0000, SUITS[0]) == 0b1100_0000
 
 
-def test_beats_for_every_pair_of_cards():
+def test_beats_for_every_pair_of_cards() -> None:
     for trumps in (0, SUITS[2]):
         for best, card in itertools.permutations(range(12), 2):
             for led in SUITS:
                 if not (led | trumps) >> best & 1:
                     continue  # a card that wins so far is of the led suit or a trump
 
-                def rank(one, led=led, trumps=trumps):
+                def rank(one: int, led: int = led, trumps: int = trumps) -> tuple[bool, bool, int]:
                     return (bool(trumps >> one & 1), bool(led >> one & 1), one)
 
                 wins = rank(card) > rank(best) and bool((led | trumps) >> card & 1)
@@ -45,7 +47,7 @@ def test_beats_for_every_pair_of_cards():
 
 
 @given(st.randoms(use_true_random=False), st.booleans(), st.integers(0, 3))
-def test_play_of_whole_hands(chance, with_trumps, leader):
+def test_play_of_whole_hands(chance: random.Random, with_trumps: bool, leader: int) -> None:
     """Random plays (legal or not): whose turn it is, who wins, hands, voids, and the history."""
     trumps = SUITS[2] if with_trumps else 0
     deck = list(range(12))
@@ -53,7 +55,7 @@ def test_play_of_whole_hands(chance, with_trumps, leader):
     hands = [set(deck[3 * seat : 3 * seat + 3]) for seat in range(4)]
     state = new_state(hands, leader, 12)
     lacks = [0] * 4
-    plays = []
+    plays: list[tuple[int, int]] = []
     seat = leader
     for index in range(12):
         assert state[BLOCK + tricks.TURN] == seat
@@ -89,7 +91,7 @@ def test_play_of_whole_hands(chance, with_trumps, leader):
     assert cards.sum() == seats.sum() == 12
 
 
-def test_keys_hold_the_largest_deck():
+def test_keys_hold_the_largest_deck() -> None:
     """54 cards, 44 plays and four players fit into positive words."""
     state = new_state([[53], [52], [51], [50]], 3, 44)
     state[BLOCK + tricks.CARDS_PLAYED] = 40
@@ -102,6 +104,6 @@ def test_keys_hold_the_largest_deck():
     assert words[0] == (1 << 54) - 1 | 44 << 54 | 3 << 60
 
 
-def test_describe_cards():
+def test_describe_cards() -> None:
     assert tricks.describe_cards(0b1010, str) == "1 3"
     assert tricks.describe_cards(0, str) == "-"

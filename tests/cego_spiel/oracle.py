@@ -6,6 +6,7 @@ position is the deal and the list of cards played.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 Card = tuple[str, int]
@@ -133,7 +134,7 @@ def look(subgame: str, hands: list[set[Card]], blind: set[Card], plays: list[Car
 def observation(position: Position, observer: int, subgame: str, legage: set[Card], leader: int) -> list[float]:
     """The 336 numbers of the paper's Table II, for a game that is not over."""
 
-    def marks(cards) -> list[float]:
+    def marks(cards: Collection[Card]) -> list[float]:
         return [float(card in cards) for card in DECK]
 
     played = {card for trick in [*position.tricks, position.table] for _, card in trick}

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pyspiel
@@ -20,7 +21,7 @@ from cego_spiel import state as slots
 from cego_spiel.beliefs import resample
 from cego_spiel.rules import cego_rules
 from tests.cego_spiel import oracle
-from tests.cego_spiel.oracle import DECK
+from tests.cego_spiel.oracle import DECK, Card
 
 SUBGAMES = ("standard", "solo", "ultimo", "bettel", "piccolo", "raeuber")
 
@@ -36,7 +37,7 @@ def resample_often(state, player, generator, hands_and_dealt):
         hands_and_dealt[row, 4] = copy[deck.DEALT]
 
 
-def ending(subgame, restrict, moves, seed):
+def ending(subgame: str, restrict: bool, moves: int, seed: int) -> np.ndarray:
     """A random game that is still running after so many moves."""
     variant = cego_rules(subgame, restrict)
     rng = np.random.default_rng(seed)
@@ -53,14 +54,15 @@ def ending(subgame, restrict, moves, seed):
             return state
 
 
-def card_names(cards):
+def card_names(cards: int) -> set[Card]:
     return {DECK[card] for card in range(54) if int(cards) >> card & 1}
 
 
-def known_to_all(state):
+def known_to_all(state: np.ndarray) -> tuple[list[set[Card]], list[set[str]]]:
     """Played cards by seat, and the suits each seat has shown to lack, from the history."""
     plays = [played_card(state, slots.TRICKS, index) for index in range(int(state[slots.CARDS_PLAYED]))]
-    played, lacks = [set() for _ in range(4)], [set() for _ in range(4)]
+    played: list[set[Card]] = [set() for _ in range(4)]
+    lacks: list[set[str]] = [set() for _ in range(4)]
     for index, (seat, card) in enumerate(plays):
         led = DECK[plays[index - index % 4][1]][0]
         suit = DECK[card][0]
@@ -72,7 +74,7 @@ def known_to_all(state):
     return played, lacks
 
 
-def splits_of_exchange(hand, legage, restrict):
+def splits_of_exchange(hand: set[Card], legage: frozenset[Card], restrict: bool) -> Iterator[set[Card]]:
     """All (two kept cards, worst of the blind) that lead to this hand and Legage; yields the dealt hands."""
     order = oracle.exchange_order
     for worst in legage:
@@ -80,12 +82,17 @@ def splits_of_exchange(hand, legage, restrict):
         best_laid = max(map(order, laid))
         for pair in itertools.combinations([card for card in hand if order(card) > best_laid], 2):
             if all(order(card) > order(worst) for card in hand.difference(pair)):
-                dealt = laid | set(pair)
+                dealt = {*laid, *pair}
                 if not restrict or oracle.is_valid_hand("standard", dealt):
                     yield dealt
 
 
-def possible_hands(state, player, subgame, restrict):
+Hands = tuple[int, ...]  # card sets of the hidden seats
+
+
+def possible_hands(
+    state: np.ndarray, player: int, subgame: str, restrict: bool
+) -> tuple[Counter[Hands], Counter[Card]]:
     """{(hands of the hidden seats): number of deals}, and how many of these deals give each card to the single player.
 
     Seats hold at most two cards here, so that all ways can be tried.
@@ -97,10 +104,10 @@ def possible_hands(state, player, subgame, restrict):
     if single_knows_blind:
         unseen -= card_names(state[slots.LEGAGE])
     sizes = [int(state[slots.HAND + seat]).bit_count() for seat in range(4)]
-    weights = Counter()
-    times_dealt = Counter()
+    weights: Counter[Hands] = Counter()
+    times_dealt: Counter[Card] = Counter()
 
-    def place(remaining, seats, hands):
+    def place(remaining: frozenset[Card], seats: list[int], hands: dict[int, set[Card]]) -> None:
         if seats:
             seat = seats[0]
             fitting = sorted(card for card in remaining if card[0] not in lacks[seat])
@@ -135,7 +142,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("subgame", "restrict", "moves", "player"), CASES)
-def test_all_deals_that_agree_with_the_information_are_equally_likely(subgame, restrict, moves, player):
+def test_all_deals_that_agree_with_the_information_are_equally_likely(
+    subgame: str, restrict: bool, moves: int, player: int
+) -> None:
     state = ending(subgame, restrict, moves, seed=moves + player)
     weights, times_dealt = possible_hands(state, player, subgame, restrict)
     total = sum(weights.values())
@@ -158,7 +167,7 @@ def test_all_deals_that_agree_with_the_information_are_equally_likely(subgame, r
 
 @pytest.mark.parametrize("subgame", SUBGAMES)
 @pytest.mark.parametrize("restrict", [True, False])
-def test_resampled_games_are_the_same_to_the_player(subgame, restrict):
+def test_resampled_games_are_the_same_to_the_player(subgame: str, restrict: bool) -> None:
     """At all stages of the game: same information state, same legal past, and a hand that was allowed."""
     game = pyspiel.load_game(f"python_cego(subgame={subgame},restrict={restrict})")
     rng = np.random.default_rng(3)
@@ -176,7 +185,7 @@ def test_resampled_games_are_the_same_to_the_player(subgame, restrict):
             state.apply_action(rng.choice(state.legal_actions()))
 
 
-def test_resampling_at_the_start_draws_the_restricted_deal():
+def test_resampling_at_the_start_draws_the_restricted_deal() -> None:
     """Before any card is played, an opponent's belief is the deal itself: mean worth of what the single player got."""
     variant = cego_rules("standard")
     state = variant.new_state()
@@ -184,7 +193,7 @@ def test_resampling_at_the_start_draws_the_restricted_deal():
     samples = np.empty((3000, 5), np.int64)
     resample_often(state, 1, generator(3), samples)
     worth = [sum(map(oracle.value, card_names(dealt))) for dealt in samples[:, 4]]
-    reference = []
+    reference: list[float] = []
     source = generator(4)
     while len(reference) < 3000:
         fresh = variant.new_state()

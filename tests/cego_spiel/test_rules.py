@@ -1,7 +1,10 @@
 """The compiled rules of Cego against plain ones, in all six sub-games; the deal; impossible options."""
 
 import math
+import random
 from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -20,20 +23,20 @@ from cego_spiel.cards import HALF_POINTS, HIGH, LOW, NUM_CARDS
 from cego_spiel.restrictions import HAND_SIZE, START, WAYS, draw_hand, is_valid, num_valid_hands
 from cego_spiel.rules import cego_rules
 from tests.cego_spiel import oracle
-from tests.cego_spiel.oracle import DECK
+from tests.cego_spiel.oracle import DECK, Card
 
 SUBGAMES = ("standard", "solo", "ultimo", "bettel", "piccolo", "raeuber")
 
 
-def card_set(cards):
+def card_set(cards: Iterable[Card]) -> int:
     return sum(1 << DECK.index(card) for card in cards)
 
 
-def card_names(cards):
+def card_names(cards: int) -> set[Card]:
     return {DECK[card] for card in range(NUM_CARDS) if int(cards) >> card & 1}
 
 
-def test_deck():
+def test_deck() -> None:
     assert [points / 2 for points in HALF_POINTS] == [oracle.value(card) for card in DECK]
     assert HALF_POINTS.sum() == 2 * 79
     assert card_names(LOW) == {card for card in DECK if oracle.is_low(card)}
@@ -41,7 +44,7 @@ def test_deck():
 
 
 @given(st.sampled_from(SUBGAMES), st.booleans(), st.randoms(use_true_random=False))
-def test_same_as_the_plain_rules(subgame, restrict, chance):
+def test_same_as_the_plain_rules(subgame: str, restrict: bool, chance: random.Random) -> None:
     game = pyspiel.load_game(f"python_cego(subgame={subgame},restrict={restrict})")
     state = game.new_initial_state()
     while state.is_chance_node():
@@ -58,7 +61,7 @@ def test_same_as_the_plain_rules(subgame, restrict, chance):
     elif subgame == "ultimo":
         assert ("T", 1) in piles[0]
     legage = oracle.exchange(piles[0], piles[4])[1] if subgame == "standard" else set()
-    plays = []
+    plays: list[Card] = []
     while True:
         position = oracle.look(subgame, piles[:4], piles[4], plays)
         for seat in range(4):
@@ -81,13 +84,13 @@ def test_same_as_the_plain_rules(subgame, restrict, chance):
 
 
 @pytest.mark.parametrize("subgame", ["standard", "raeuber", "piccolo"])
-def test_information_tensor(subgame):
+def test_information_tensor(subgame: str) -> None:
     """Piece by piece what RULES.md promises, for every seat, from the history alone."""
     game = pyspiel.load_game(f"python_cego(subgame={subgame})")
     view = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
     assert view.tensor.size == 4 + 54 + 44 * 54 + 44 * 4 + 20 + 8 + (2 * 54 if subgame == "standard" else 0)
 
-    def marks(chosen, of=DECK):
+    def marks(chosen: Collection[Any], of: Sequence[Any] = DECK) -> list[float]:
         return [float(thing in chosen) for thing in of]
 
     for seed in range(5):
@@ -96,7 +99,9 @@ def test_information_tensor(subgame):
         while state.is_chance_node():
             state.apply_action(rng.choice(state.legal_actions()))
         piles = [card_names(state.array[deck.DEALT + pile]) for pile in range(5)]
-        plays, seats, lacks = [], [], [set() for _ in range(4)]
+        plays: list[Card] = []
+        seats: list[int] = []
+        lacks: list[set[str]] = [set() for _ in range(4)]
         while len(plays) < 9 * seed and not state.is_terminal():
             seats.append(state.current_player())
             plays.append(DECK[rng.choice(state.legal_actions())])
@@ -107,7 +112,7 @@ def test_information_tensor(subgame):
         position = oracle.look(subgame, piles[:4], piles[4], plays)
         rest = 44 - len(plays)
         for player in range(4):
-            expected = {
+            expected: dict[str, Any] = {
                 "player": marks({player}, range(4)),
                 "hand": marks(position.holding[player]),
                 "cards": [marks({card}) for card in plays] + [marks(())] * rest,
@@ -127,7 +132,7 @@ def test_information_tensor(subgame):
 
 
 @given(st.sampled_from(SUBGAMES[1:]), st.permutations(range(4)), st.integers(0, 1000))
-def test_plain_suits_are_interchangeable(subgame, new_suit, seed):
+def test_plain_suits_are_interchangeable(subgame: str, new_suit: list[int], seed: int) -> None:
     """As the rules record declares, but for Standard-Cego: the same game under other names ends the same way."""
     game = pyspiel.load_game(f"python_cego(subgame={subgame})")
     assert game.rules.interchangeable_suits == tuple(tuple(range(8 * suit, 8 * suit + 8)) for suit in range(4))
@@ -149,7 +154,7 @@ def test_plain_suits_are_interchangeable(subgame, new_suit, seed):
     assert pyspiel.load_game("python_cego").rules.interchangeable_suits == ()
 
 
-def test_sizes():
+def test_sizes() -> None:
     for subgame, reward, most in [("standard", "points", 79), ("standard", "win", 1), ("raeuber", "auto", 1)]:
         game = pyspiel.load_game(f"python_cego(subgame={subgame},reward={reward})")
         assert (game.num_players(), game.num_distinct_actions(), game.max_game_length()) == (4, 54, 44)
@@ -170,11 +175,11 @@ def test_sizes():
         ("trump 1", math.comb(53, 10)),
     ],
 )
-def test_number_of_valid_hands(restriction, hands):
+def test_number_of_valid_hands(restriction: str, hands: int) -> None:
     assert num_valid_hands(restriction) == hands
 
 
-def test_number_of_valid_hands_by_formula():
+def test_number_of_valid_hands_by_formula() -> None:
     """Sums of products of binomials, or a polynomial, instead of the automaton."""
     # Standard: coefficients of prod (1 + x y^value), summed over x^11 and values of at least 15.
     ways = {(0, 0): 1}
@@ -199,10 +204,10 @@ def test_number_of_valid_hands_by_formula():
 
 
 @pytest.mark.parametrize("subgame", SUBGAMES)
-def test_valid_hands_are_those_of_the_plain_rules(subgame):
+def test_valid_hands_are_those_of_the_plain_rules(subgame: str) -> None:
     start = START["none" if subgame == "raeuber" else subgame]
     rng = np.random.default_rng(1)
-    verdicts = Counter()
+    verdicts: Counter[bool] = Counter()
     for _ in range(4000):
         cards = rng.permutation(54)
         if rng.random() < 0.7:  # richer in trumps, or in low cards
@@ -218,7 +223,7 @@ def test_valid_hands_are_those_of_the_plain_rules(subgame):
 
 
 @pytest.mark.parametrize("restriction", ["standard", "solo", "ultimo", "bettel", "piccolo", "trump 1"])
-def test_drawn_hands_have_the_exact_distribution(restriction):
+def test_drawn_hands_have_the_exact_distribution(restriction: str) -> None:
     """How often each card is in a drawn hand, against the exact share of valid hands that contain it."""
     start, source, draws = START[restriction], generator(5), 20_000
     counts = np.zeros(NUM_CARDS)
@@ -243,7 +248,7 @@ def test_drawn_hands_have_the_exact_distribution(restriction):
 
 
 @pytest.mark.parametrize("subgame", SUBGAMES)
-def test_chance_nodes_give_every_deal_the_same_probability(subgame):
+def test_chance_nodes_give_every_deal_the_same_probability(subgame: str) -> None:
     """The product of probabilities along a random deal is 1 / number of valid deals, exactly that of `deal`."""
     game = pyspiel.load_game(f"python_cego(subgame={subgame})")
     valid = num_valid_hands("none" if subgame == "raeuber" else subgame)
@@ -263,7 +268,7 @@ def test_chance_nodes_give_every_deal_the_same_probability(subgame):
         assert (state.array[slots.TRICKS :] == dealt[slots.TRICKS :]).all()
 
 
-def test_deal_completes_a_started_deal():
+def test_deal_completes_a_started_deal() -> None:
     game = pyspiel.load_game("python_cego(subgame=ultimo)")
     state = game.new_initial_state()
     for _ in range(20):
@@ -287,7 +292,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("subgame", SUBGAMES)
-def test_random_play_is_as_published(subgame):
+def test_random_play_is_as_published(subgame: str) -> None:
     games = 100_000
     returns = play_out(cego_rules(subgame), games, seed=2).returns
     for seat, published in enumerate(PUBLISHED[subgame]):
@@ -296,12 +301,12 @@ def test_random_play_is_as_published(subgame):
 
 
 @pytest.mark.parametrize(("subgame", "expected"), [("standard", 38.76), ("solo", 30.79)])
-def test_random_play_with_unrestricted_hands(subgame, expected):
+def test_random_play_with_unrestricted_hands(subgame: str, expected: float) -> None:
     returns = play_out(cego_rules(subgame, restrict=False), 100_000, seed=2).returns[:, 0]
     assert returns.mean() == pytest.approx(expected, abs=0.005 + 4.5 * returns.std() / math.sqrt(len(returns)))
 
 
-def test_split_ties_are_fairer():
+def test_split_ties_are_fairer() -> None:
     returns = play_out(cego_rules("raeuber", ties="split"), 200_000, seed=2).returns
     assert np.allclose(returns.sum(axis=1), 3)
     for seat, expected in enumerate([0.7460, 0.7511, 0.7513, 0.7516]):
@@ -309,14 +314,14 @@ def test_split_ties_are_fairer():
     assert (returns.min(axis=1) > 0).mean() == pytest.approx(0.032, abs=0.002)  # games with a tie
 
 
-def test_ultimo_stops_as_soon_as_trump_1_is_played():
+def test_ultimo_stops_as_soon_as_trump_1_is_played() -> None:
     """22.5 moves a game between random players; playing a lost trick to its end would make 25.5."""
     games = 50_000
     assert play_out(cego_rules("ultimo"), games, seed=2).steps / games == pytest.approx(22.5, abs=0.3)
 
 
 @pytest.mark.parametrize("subgame", SUBGAMES)
-def test_reward_variants(subgame):
+def test_reward_variants(subgame: str) -> None:
     """All variants pay the same games; zero-sum returns are three to one."""
     paid = play_out(cego_rules(subgame), 2000, seed=4).returns
     zero_sum = play_out(cego_rules(subgame, zero_sum=True), 2000, seed=4).returns
@@ -333,7 +338,7 @@ def test_reward_variants(subgame):
         assert np.allclose(zero_sum[:, 0], 3 * (2 * paid[:, 0] - 1))
 
 
-def test_utility_types():
+def test_utility_types() -> None:
     utility = pyspiel.GameType.Utility
     for parameters, expected in [
         ("", utility.GENERAL_SUM),
@@ -347,7 +352,7 @@ def test_utility_types():
             assert game.utility_sum() == 3
 
 
-def test_teams():
+def test_teams() -> None:
     assert pyspiel.load_game("python_cego").teams == ((0,), (1, 2, 3))
     assert pyspiel.load_game("python_cego(subgame=raeuber)").teams == ()
 
@@ -362,12 +367,12 @@ def test_teams():
         ("subgame=solo,ties=split", "ties is 'split' with subgame 'solo'; allowed: first"),
     ],
 )
-def test_impossible_options(parameters, complaint):
+def test_impossible_options(parameters: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         pyspiel.load_game(f"python_cego({parameters})")
 
 
-def test_illegal_card():
+def test_illegal_card() -> None:
     game = pyspiel.load_game("python_cego")
     state = game.new_initial_state()
     while state.is_chance_node():

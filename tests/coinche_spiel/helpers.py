@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyspiel
 
@@ -11,7 +12,7 @@ from cardtable import deck
 from coinche_spiel.cards import card_name, parse_card, parse_cards
 
 
-def load(**parameters) -> pyspiel.Game:
+def load(**parameters: Any) -> pyspiel.Game:
     return pyspiel.load_game("python_coinche", parameters)
 
 

@@ -5,13 +5,20 @@ Cards are pairs (suit, rank) such as ("♠", "10"); calls are tuples such as ("b
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 SUITS = ["♠", "♥", "♣", "♦"]
 RANKS = ["7", "8", "9", "J", "Q", "K", "10", "A"]
 TRUMP_ORDER = ["7", "8", "Q", "K", "10", "A", "9", "J"]
 POINTS = {"7": 0, "8": 0, "9": 0, "J": 2, "Q": 3, "K": 4, "10": 10, "A": 11}
 TRUMP_POINTS = POINTS | {"J": 20, "9": 14}
 
-DEFAULTS = {
+Card = tuple[str, str]
+Call = tuple[Any, ...]  # a word, and with a bid its value and suit
+Play = tuple[int, Card]
+
+DEFAULTS: dict[str, Any] = {
     "players": 4,
     "suits": 4,
     "ranks": "789JQKTA",
@@ -34,36 +41,36 @@ DEFAULTS = {
 }
 
 
-def action_of_card(card):
+def action_of_card(card: Card) -> int:
     return SUITS.index(card[0]) * 8 + RANKS.index(card[1])
 
 
 class OracleDeal:
-    def __init__(self, hands, **parameters):
+    def __init__(self, hands: Sequence[Iterable[Card]], **parameters: Any) -> None:
         self.p = DEFAULTS | parameters
-        self.n = self.p["players"]
+        self.n: int = self.p["players"]
         self.dealt = [list(hand) for hand in hands]
         self.hands = [list(hand) for hand in hands]
         dealer = self.p["dealer"] if self.p["dealer"] >= 0 else self.n - 1
         self.first = (dealer + 1) % self.n
-        self.calls = []  # (seat, call)
-        self.tricks = []  # finished: list of (seat, card)
-        self.trick = []
+        self.calls: list[tuple[int, Call]] = []
+        self.tricks: list[list[Play]] = []  # finished
+        self.trick: list[Play] = []
         self.leader = self.first
-        self.trump = None
+        self.trump: str | None = None
 
     # The auction.
 
-    def contracts(self):
+    def contracts(self) -> list[tuple[int, Call]]:
         return [(seat, call) for seat, call in self.calls if call[0] == "bid"]
 
-    def caller_of(self, word):
+    def caller_of(self, word: str) -> int | None:
         return next((seat for seat, call in self.calls if call[0] == word), None)
 
-    def rank_of_value(self, value):
-        return 10_000 if value == "capot" else value
+    def rank_of_value(self, value: int | str) -> int:
+        return 10_000 if isinstance(value, str) else value
 
-    def auction_over(self):
+    def auction_over(self) -> bool:
         words = [call[0] for _, call in self.calls]
         if "surcoinche" in words:
             return True
@@ -71,23 +78,23 @@ class OracleDeal:
             return len(words) == self.n
         return words[-(self.n - 1) :] == ["pass"] * (self.n - 1)
 
-    def void(self):
+    def void(self) -> bool:
         return self.auction_over() and not self.contracts()
 
-    def over(self):
+    def over(self) -> bool:
         return self.void() or len(self.tricks) == self.p["hand_size"]
 
-    def turn(self):
+    def turn(self) -> int:
         if not self.auction_over():
             return (self.first + len(self.calls)) % self.n
         return (self.leader + len(self.trick)) % self.n
 
-    def legal_calls(self):
+    def legal_calls(self) -> list[Call]:
         seat = self.turn()
-        calls = [("pass",)]
+        calls: list[Call] = [("pass",)]
         contracts = self.contracts()
         if self.caller_of("coinche") is None:
-            values = list(range(self.p["min_bid"], self.p["max_bid"] + 1, 10))
+            values: list[int | str] = list(range(self.p["min_bid"], self.p["max_bid"] + 1, 10))
             if self.p["capot_value"]:
                 values.append("capot")
             best = self.rank_of_value(contracts[-1][1][1]) if contracts else 0
@@ -100,7 +107,7 @@ class OracleDeal:
             calls.append(("surcoinche",))
         return calls
 
-    def action_of_call(self, call):
+    def action_of_call(self, call: Call) -> int:
         if call == ("pass",):
             return 32
         if call == ("coinche",):
@@ -114,16 +121,16 @@ class OracleDeal:
 
     # The play.
 
-    def strength(self, card):
+    def strength(self, card: Card) -> int:
         return TRUMP_ORDER.index(card[1]) if card[0] == self.trump else RANKS.index(card[1])
 
-    def best(self):
+    def best(self) -> Play:
         """(seat, card) that holds the trick."""
         trumps = [play for play in self.trick if play[1][0] == self.trump]
         led = [play for play in self.trick if play[1][0] == self.trick[0][1][0]]
         return max(trumps or led, key=lambda play: self.strength(play[1]))
 
-    def legal_cards(self):
+    def legal_cards(self) -> list[Card]:
         seat = self.turn()
         hand = self.hands[seat]
         if not self.trick:
@@ -158,7 +165,7 @@ class OracleDeal:
 
     # Both.
 
-    def legal(self):
+    def legal(self) -> dict[int, Any]:
         """{action: move}"""
         if self.over():
             return {}
@@ -166,7 +173,7 @@ class OracleDeal:
             return {action_of_card(card): card for card in self.legal_cards()}
         return {self.action_of_call(call): call for call in self.legal_calls()}
 
-    def apply(self, move):
+    def apply(self, move: Any) -> None:
         seat = self.turn()
         if not self.auction_over():
             self.calls.append((seat, move))
@@ -182,28 +189,28 @@ class OracleDeal:
 
     # The score.
 
-    def winner_of(self, trick):
+    def winner_of(self, trick: list[Play]) -> int:
         trumps = [play for play in trick if play[1][0] == self.trump]
         led = [play for play in trick if play[1][0] == trick[0][1][0]]
         return max(trumps or led, key=lambda play: self.strength(play[1]))[0]
 
-    def points_of(self, trick):
+    def points_of(self, trick: list[Play]) -> int:
         return sum(TRUMP_POINTS[r] if s == self.trump else POINTS[r] for _, (s, r) in trick)
 
-    def points(self):
+    def points(self) -> list[int]:
         totals = [0, 0]
         for number, trick in enumerate(self.tricks):
             der = self.p["der"] if number == self.p["hand_size"] - 1 else 0
             totals[self.winner_of(trick) % 2] += self.points_of(trick) + der
         return totals
 
-    def attack(self):
+    def attack(self) -> int:
         coincher = self.caller_of("coinche")
         if self.p["coinche_takes_over"] and coincher is not None:
             return coincher % 2
         return self.contracts()[-1][0] % 2
 
-    def made(self):
+    def made(self) -> bool:
         attack = self.attack()
         value = self.contracts()[-1][1][1]
         if value == "capot":
@@ -214,7 +221,7 @@ class OracleDeal:
             total += 20 * any(pair <= set(self.dealt[seat]) for seat in range(attack, self.n, 2))
         return total >= value
 
-    def returns(self):
+    def returns(self) -> list[float]:
         if not self.over() or self.void():
             return [0.0] * self.n
         value = self.contracts()[-1][1][1]

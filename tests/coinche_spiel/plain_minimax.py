@@ -6,6 +6,8 @@ it can be a judge of the double-dummy solver. Compiled only because it would oth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numba
 import numpy as np
 from numba import types
@@ -114,7 +116,9 @@ def minimax(hands, tricks, number, played, leader, trump, cards_left, north_sout
     return best
 
 
-def card_values(hands, trump, leader, trick=(), bonus=0):
+def card_values(
+    hands: Sequence[Sequence[int]], trump: int, leader: int, trick: Sequence[int] = (), bonus: int = 0
+) -> dict[int, int]:
     """{card: points of North and South} for all legal cards; hands are lists of cards."""
     sets = np.array([sum(1 << card for card in hand) for hand in hands], np.int64)
     tricks = np.zeros((10, 4), np.int64)

@@ -13,7 +13,7 @@ from coinche_spiel.rules import coinche_rules
 
 
 @pytest.mark.parametrize("trump", range(4))
-def test_a_board_keeps_the_cards_and_their_points(trump):
+def test_a_board_keeps_the_cards_and_their_points(trump: int) -> None:
     rng = np.random.default_rng(trump)
     for cards in [0, ALL_CARDS, *rng.integers(ALL_CARDS + 1, size=500).tolist()]:
         board = to_board(cards, trump)
@@ -25,7 +25,7 @@ def test_a_board_keeps_the_cards_and_their_points(trump):
         assert board_points(board) == sum(points)
 
 
-def test_thousands_of_random_decisions_agree_with_the_rules():
+def test_thousands_of_random_decisions_agree_with_the_rules() -> None:
     """Plays random cards by the rules; at every turn compares legal cards, and after every card who holds the trick."""
     rules = coinche_rules()
     kernel = rules.kernel

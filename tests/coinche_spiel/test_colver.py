@@ -15,11 +15,11 @@ colver = pytest.importorskip("colver")
 SUIT_OF_COLVER = (0, 1, 3, 2)  # its suits are ♠ ♥ ♦ ♣, ours ♠ ♥ ♣ ♦; the same map leads back
 
 
-def other_card(card):
+def other_card(card: int) -> int:
     return 8 * SUIT_OF_COLVER[card // 8] + card % 8
 
 
-def to_colver(action):
+def to_colver(action: int) -> int:
     if action < 32:
         return other_card(action)
     call = action - 32
@@ -27,7 +27,7 @@ def to_colver(action):
 
 
 @pytest.mark.parametrize("dealer", range(4))
-def test_legal_calls_and_cards_and_points(dealer):
+def test_legal_calls_and_cards_and_points(dealer: int) -> None:
     rules = coinche_rules(dealer=dealer)
     kernel = rules.compiled_kernel()
     stream = generator(dealer)

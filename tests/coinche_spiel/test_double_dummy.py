@@ -6,6 +6,9 @@ import doctest
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,17 +31,19 @@ from coinche_spiel.double_dummy import (
 from tests.coinche_spiel import plain_minimax
 
 
-def card_set(cards) -> int:
+def card_set(cards: Iterable[int]) -> int:
     return sum(1 << int(card) for card in cards)
 
 
-def random_ending(rng, size, in_trick=0, cards_from=32):
+def random_ending(
+    rng: np.random.Generator, size: int, in_trick: int = 0, cards_from: int = 32
+) -> tuple[list[list[int]], int, int, list[int]]:
     """Random hands of `size` cards, with `in_trick` of them already played by random legal choice."""
     cards = rng.permutation(cards_from)[: 4 * size]
     hands = [[int(card) for card in cards[size * seat : size * (seat + 1)]] for seat in range(4)]
     trump = int(rng.integers(4))
     leader = int(rng.integers(4))
-    trick = []
+    trick: list[int] = []
     for ply in range(in_trick):
         seat = (leader + ply) % 4
         so_far = np.array(trick + [0] * (4 - ply))
@@ -49,7 +54,7 @@ def random_ending(rng, size, in_trick=0, cards_from=32):
     return hands, trump, leader, trick
 
 
-def assert_equal_to_minimax(rng, endings, sizes, bonus=0):
+def assert_equal_to_minimax(rng: np.random.Generator, endings: int, sizes: Sequence[int], bonus: int = 0) -> None:
     for number in range(endings):
         hands, trump, leader, trick = random_ending(rng, sizes[number % len(sizes)], number % 4)
         want = plain_minimax.card_values(hands, trump, leader, trick, bonus)
@@ -61,19 +66,19 @@ def assert_equal_to_minimax(rng, endings, sizes, bonus=0):
         assert solve_value(sets, trump, leader, trick, sweep_bonus=bonus > 0) == best
 
 
-def test_every_card_of_small_endings_equals_plain_minimax():
+def test_every_card_of_small_endings_equals_plain_minimax() -> None:
     assert_equal_to_minimax(np.random.default_rng(1), 2000, (1, 2, 3, 3, 4))
 
 
-def test_every_card_of_endings_of_five_cards_equals_plain_minimax():
+def test_every_card_of_endings_of_five_cards_equals_plain_minimax() -> None:
     assert_equal_to_minimax(np.random.default_rng(2), 300, (5,))
 
 
-def test_sweep_bonus_equals_plain_minimax():
+def test_sweep_bonus_equals_plain_minimax() -> None:
     assert_equal_to_minimax(np.random.default_rng(3), 600, (1, 2, 3, 4), bonus=plain_minimax.SWEEP)
 
 
-def test_endings_of_few_suits_equal_plain_minimax():
+def test_endings_of_few_suits_equal_plain_minimax() -> None:
     """Two suits only: long suits, many runs of neighbours, much overtrumping."""
     rng = np.random.default_rng(4)
     for number in range(400):
@@ -87,17 +92,17 @@ def test_endings_of_few_suits_equal_plain_minimax():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bonus", [0, plain_minimax.SWEEP])
-def test_thousands_of_endings_of_five_cards_equal_plain_minimax(bonus):
+def test_thousands_of_endings_of_five_cards_equal_plain_minimax(bonus: int) -> None:
     assert_equal_to_minimax(np.random.default_rng(5), 2000, (5,), bonus)
 
 
-def random_deals(seed, count):
+def random_deals(seed: int, count: int) -> tuple[list[list[int]], np.ndarray]:
     rng = np.random.default_rng(seed)
     deals = [rng.permutation(32).reshape(4, 8) for _ in range(count)]
     return [[card_set(hand) for hand in deal] for deal in deals], rng.integers(4, size=count)
 
 
-def test_a_question_agrees_with_the_value():
+def test_a_question_agrees_with_the_value() -> None:
     deals, trumps = random_deals(6, 20)
     for number, (hands, trump) in enumerate(zip(deals, trumps, strict=True)):
         leader = number % 4
@@ -108,7 +113,7 @@ def test_a_question_agrees_with_the_value():
         assert not can_make(163, hands, trump, leader)
 
 
-def test_the_sides_share_all_points():
+def test_the_sides_share_all_points() -> None:
     """Turning the table by one seat gives North and South what East and West had."""
     deals, trumps = random_deals(7, 10)
     for hands, trump in zip(deals, trumps, strict=True):
@@ -116,7 +121,7 @@ def test_the_sides_share_all_points():
         assert solve_value(hands, trump, 1) + solve_value(turned, trump, 2) == 162
 
 
-def test_best_card_is_worth_the_value():
+def test_best_card_is_worth_the_value() -> None:
     deals, trumps = random_deals(8, 10)
     for number, (hands, trump) in enumerate(zip(deals, trumps, strict=True)):
         leader = number % 4
@@ -126,9 +131,9 @@ def test_best_card_is_worth_the_value():
         assert choose(values.values()) == solve_value(hands, trump, leader)
 
 
-def test_batches_equal_single_answers_on_any_number_of_threads():
+def test_batches_equal_single_answers_on_any_number_of_threads() -> None:
     deals, trumps = random_deals(9, 30)
-    leaders = np.arange(30) % 4
+    leaders: np.ndarray = np.arange(30) % 4
     values = [solve_value(*one) for one in zip(deals, trumps, leaders, strict=True)]
     for threads in (1, 2):
         assert solve_batch(deals, trumps, leaders, threads=threads).tolist() == values
@@ -138,7 +143,7 @@ def test_batches_equal_single_answers_on_any_number_of_threads():
         assert {card: v for card, v in enumerate(row) if v != ILLEGAL} == solve_cards(hands, trump, leader)
 
 
-def test_batch_of_positions_within_tricks():
+def test_batch_of_positions_within_tricks() -> None:
     rng = np.random.default_rng(10)
     endings = [random_ending(rng, 4, number % 4) for number in range(40)]
     hands = [[card_set(hand) for hand in ending[0]] for ending in endings]
@@ -149,12 +154,12 @@ def test_batch_of_positions_within_tricks():
     assert got.tolist() == want
 
 
-def test_solve_trumps_tries_every_suit():
+def test_solve_trumps_tries_every_suit() -> None:
     hands = random_deals(11, 1)[0][0]
     assert solve_trumps(hands, leader=1) == [solve_value(hands, trump, 1) for trump in range(4)]
 
 
-def test_a_full_table_and_an_old_one_give_the_same_answers():
+def test_a_full_table_and_an_old_one_give_the_same_answers() -> None:
     """One bucket, so that entries are overwritten all the time; and a table whose epochs have run out."""
     deals, trumps = random_deals(12, 12)
     want = [solve_value(hands, trump) for hands, trump in zip(deals, trumps, strict=True)]
@@ -169,7 +174,7 @@ def test_a_full_table_and_an_old_one_give_the_same_answers():
             assert out[0] == value
 
 
-def test_eight_trumps_take_everything():
+def test_eight_trumps_take_everything() -> None:
     hands = [parse_cards("7H 8H 9H JH QH KH 10H AH"), 0xFF, 0xFF0000, 0xFF000000]
     assert solve_value(hands, trump=1, leader=2) == 162
     assert solve_value(hands, trump=1, leader=2, sweep_bonus=True) == 252
@@ -177,7 +182,7 @@ def test_eight_trumps_take_everything():
     assert solve_value(turned, trump=1, sweep_bonus=True) == 0
 
 
-def test_a_lost_trick_ends_the_hope_of_a_sweep():
+def test_a_lost_trick_ends_the_hope_of_a_sweep() -> None:
     hands = [parse_cards("JH"), parse_cards("7S"), parse_cards("8S"), parse_cards("9S")]
     assert solve_value(hands, 1, sweep_bonus=True, tricks_taken=(7, 0)) == 20 + 10 + 90
     assert solve_value(hands, 1, sweep_bonus=True, tricks_taken=(6, 1)) == 20 + 10
@@ -202,21 +207,22 @@ GOOD = [parse_cards(cards) for cards in ("JS 9S", "AS AH", "10S KH", "KS 10H")]
         ({"sweep_bonus": True, "tricks_taken": (-1, 0)}, "tricks_taken"),
     ],
 )
-def test_impossible_positions_are_refused(arguments, complaint):
+def test_impossible_positions_are_refused(arguments: dict[str, Any], complaint: str) -> None:
+    position: dict[str, Any] = {"hands": GOOD, "trump": 0}
     with pytest.raises(ValueError, match=complaint):
-        solve_value(**({"hands": GOOD, "trump": 0} | arguments))
+        solve_value(**position | arguments)
 
 
-def test_threads_must_be_positive():
+def test_threads_must_be_positive() -> None:
     with pytest.raises(ValueError, match="threads is 0; allowed: 1 or more"):
         solve_batch([GOOD], 0, threads=0)
 
 
-def test_the_examples_in_the_documentation_are_right():
+def test_the_examples_in_the_documentation_are_right() -> None:
     assert doctest.testmod(double_dummy) == (0, 4)
 
 
-def test_counts_grow_with_the_work():
+def test_counts_grow_with_the_work() -> None:
     before = double_dummy.search_counts()
     solve_value(random_deals(13, 1)[0][0], 0)
     after = double_dummy.search_counts()
@@ -231,32 +237,32 @@ print(solve_value(hands, 0), sorted(solve_cards(hands, 1, 1).items()), can_make(
 """
 
 
-def run_script(hands, **environment) -> str:
+def run_script(hands: list[int], **environment: str) -> str:
     command = [sys.executable, "-c", SCRIPT.format(hands=hands)]
     return subprocess.run(
         command, env=os.environ | environment, capture_output=True, text=True, check=True, timeout=600
     ).stdout
 
 
-def expected_output(hands) -> str:
+def expected_output(hands: list[int]) -> str:
     cards = sorted(solve_cards(hands, 1, 1).items())
     return f"{solve_value(hands, 0)} {cards} {can_make(82, hands, 2)}\n"
 
 
-def test_a_second_process_reads_the_cache_of_the_first():
+def test_a_second_process_reads_the_cache_of_the_first() -> None:
     hands = random_deals(14, 1)[0][0]
     assert run_script(hands) == expected_output(hands)
 
 
 @pytest.mark.slow
-def test_two_fresh_processes_share_a_fresh_cache(tmp_path):
+def test_two_fresh_processes_share_a_fresh_cache(tmp_path: Path) -> None:
     hands = random_deals(15, 1)[0][0]
     for _ in range(2):
         assert run_script(hands, NUMBA_CACHE_DIR=str(tmp_path)) == expected_output(hands)
 
 
 @pytest.mark.slow
-def test_plain_python_gives_the_same_answers():
+def test_plain_python_gives_the_same_answers() -> None:
     hands = [card_set(list_cards(hand)[:4]) for hand in random_deals(16, 1)[0][0]]
     assert run_script(hands, NUMBA_DISABLE_JIT="1") == expected_output(hands)
 
@@ -269,7 +275,7 @@ def colver_card(card: int) -> int:
     return COLVER_SUIT[card // 8] * 8 + card % 8
 
 
-def colver_env(colver, hands, trump=None):
+def colver_env(colver: Any, hands: list[int], trump: int | None = None) -> Any:
     env = colver.Env.deal_with_hands(3, [[colver_card(card) for card in list_cards(hand)] for hand in hands])
     if trump is not None:
         env.set_contract(COLVER_SUIT[trump], 80, 0, 0)
@@ -277,18 +283,18 @@ def colver_env(colver, hands, trump=None):
     return env
 
 
-def colver_values(env) -> dict[int, int]:
+def colver_values(env: Any) -> dict[int, int]:
     ours = {colver_card(card): card for card in range(32)}
     return {ours[card]: points for card, points in env.solve_scores()["scores"]}
 
 
-def compare_full_deals(colver, seed, count):
+def compare_full_deals(colver: Any, seed: int, count: int) -> None:
     deals, trumps = random_deals(seed, count)
     for hands, trump in zip(deals, trumps.tolist(), strict=True):
         assert solve_cards(hands, trump, sweep_bonus=True) == colver_values(colver_env(colver, hands, trump))
 
 
-def compare_middle_positions(colver, seed, count):
+def compare_middle_positions(colver: Any, seed: int, count: int) -> None:
     """Random cards from the first on, then compare; points already taken are counted there and not here."""
     rng = np.random.default_rng(seed)
     deals, trumps = random_deals(seed, count)
@@ -309,21 +315,21 @@ def compare_middle_positions(colver, seed, count):
         assert {card: value + before for card, value in values.items()} == want, (deal, trump, leader, trick)
 
 
-def test_independent_solver_agrees_quick():
+def test_independent_solver_agrees_quick() -> None:
     colver = pytest.importorskip("colver")
     compare_full_deals(colver, 17, 12)
     compare_middle_positions(colver, 18, 84)
 
 
 @pytest.mark.slow
-def test_independent_solver_agrees_on_300_deals_and_600_middle_positions():
+def test_independent_solver_agrees_on_300_deals_and_600_middle_positions() -> None:
     colver = pytest.importorskip("colver")
     compare_full_deals(colver, 19, 300)
     compare_middle_positions(colver, 20, 600)
 
 
 @pytest.mark.slow
-def test_independent_solver_agrees_on_all_trumps():
+def test_independent_solver_agrees_on_all_trumps() -> None:
     colver = pytest.importorskip("colver")
     for hands in random_deals(21, 100)[0]:
         pairs = colver_env(colver, hands).solve_all_suits()["suits"]

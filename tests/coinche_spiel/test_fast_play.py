@@ -7,19 +7,22 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cardtable import deck
 from cardtable.batch import play_out
+from cardtable.rules import Rules
 from coinche_spiel import state as slots
 from coinche_spiel.cards import TOTAL_POINTS
 from coinche_spiel.fast_play import NO_CALL, random_deals, random_plays
 from coinche_spiel.rules import coinche_rules
 
 
-def dealt_state(rules, hands):
+def dealt_state(rules: Rules, hands: Sequence[int] | np.ndarray) -> np.ndarray:
     state = rules.root.copy()
     for card in range(32):
         if state[deck.NEXT_CARD] == card:
@@ -27,7 +30,7 @@ def dealt_state(rules, hands):
     return state
 
 
-def replay(rules, state, actions):
+def replay(rules: Rules, state: np.ndarray, actions: Iterable[int]) -> None:
     legal = np.empty(rules.num_distinct_actions, np.int64)
     for action in actions:
         count = rules.kernel.legal_actions(state, legal)
@@ -36,9 +39,11 @@ def replay(rules, state, actions):
 
 
 @pytest.mark.parametrize("parameters", [{}, {"dealer": 1, "reward": "classic", "belote": True, "trick_reward": 0.1}])
-def test_recorded_deals_replay_to_the_same_result(parameters):
+def test_recorded_deals_replay_to_the_same_result(parameters: dict[str, Any]) -> None:
     rules = coinche_rules(**parameters)
     deals = random_deals(400, seed=3, record=True, **parameters)
+    assert deals.calls is not None
+    assert deals.cards is not None
     returns = np.empty(4)
     for i in range(400):
         state = dealt_state(rules, deals.hands[i].tolist())
@@ -54,12 +59,13 @@ def test_recorded_deals_replay_to_the_same_result(parameters):
         assert returns.tolist() == deals.returns[i].tolist() * 2
 
 
-def test_recorded_plays_replay_to_the_same_result():
+def test_recorded_plays_replay_to_the_same_result() -> None:
     rules = coinche_rules()
     hands = random_deals(300, seed=4).hands
     rng = np.random.default_rng(4)
     trumps = rng.integers(4, size=300)
     plays = random_plays(hands, trumps, 0, seed=5, record=True)
+    assert plays.cards is not None
     for i in range(300):
         state = dealt_state(rules, hands[i].tolist())
         replay(rules, state, [slots.FIRST_BID + trumps[i], slots.PASS, slots.PASS, slots.PASS, *plays.cards[i]])
@@ -67,7 +73,7 @@ def test_recorded_plays_replay_to_the_same_result():
         assert state[slots.TRICKS] == plays.tricks[i]
 
 
-def test_other_leaders_are_the_same_game_turned():
+def test_other_leaders_are_the_same_game_turned() -> None:
     """With the hands turned along, the leader makes no difference but for the names of the sides."""
     hands = random_deals(1000, seed=6).hands
     first = random_plays(hands, 2, 0, seed=7)
@@ -76,21 +82,22 @@ def test_other_leaders_are_the_same_game_turned():
     assert (first.tricks + turned.tricks == 8).all()
 
 
-def test_short_hands_are_played_out():
+def test_short_hands_are_played_out() -> None:
     hands = np.array([0b11, 0b11 << 8, 0b11 << 16, 0b11 << 24])
     plays = random_plays(hands, 0, 3, plays=500, seed=8, record=True)
+    assert plays.cards is not None
     assert plays.cards.shape == (500, 8)
     assert (plays.points == 10).all()  # the cards are worthless, and North has the only trumps
     assert (np.sort(plays.cards, axis=1) == [0, 1, 8, 9, 16, 17, 24, 25]).all()
 
 
-def z_score(ours, theirs):
+def z_score(ours: np.ndarray, theirs: np.ndarray) -> float:
     """Difference of two means in standard errors."""
     error = math.sqrt(ours.var() / len(ours) + theirs.var() / len(theirs))
     return abs(ours.mean() - theirs.mean()) / error
 
 
-def test_returns_are_distributed_as_in_games_played_by_the_rules():
+def test_returns_are_distributed_as_in_games_played_by_the_rules() -> None:
     rules = coinche_rules(trick_reward=1.0)
     theirs = play_out(rules, 60_000, seed=9).returns[:, 0]
     ours = random_deals(60_000, seed=10, trick_reward=1.0).returns[:, 0]
@@ -98,8 +105,9 @@ def test_returns_are_distributed_as_in_games_played_by_the_rules():
         assert z_score(moment(ours), moment(theirs)) < 4.5
 
 
-def test_calls_have_the_probabilities_of_uniform_choice():
+def test_calls_have_the_probabilities_of_uniform_choice() -> None:
     calls = random_deals(100_000, seed=11, record=True).calls
+    assert calls is not None
     first = calls[:, 0]
     counts = np.bincount(first - slots.PASS, minlength=43)
     expected = 100_000 / 41
@@ -111,7 +119,7 @@ def test_calls_have_the_probabilities_of_uniform_choice():
     assert set(np.unique(after_capot)) == {slots.PASS, slots.COINCHE}
 
 
-def test_every_card_goes_to_every_seat_equally_often_and_pairs_stay_together_by_chance():
+def test_every_card_goes_to_every_seat_equally_often_and_pairs_stay_together_by_chance() -> None:
     hands = random_deals(40_000, seed=12).hands
     assert (np.bitwise_count(hands) == 8).all()
     assert (np.bitwise_or.reduce(hands, axis=1) == (1 << 32) - 1).all()
@@ -123,15 +131,16 @@ def test_every_card_goes_to_every_seat_equally_often_and_pairs_stay_together_by_
         assert abs(share - together) < 5 * math.sqrt(together * (1 - together) / 40_000)
 
 
-def test_cards_are_chosen_uniformly_among_the_legal_ones():
+def test_cards_are_chosen_uniformly_among_the_legal_ones() -> None:
     hands = random_deals(1, seed=13).hands[0]
     cards = random_plays(hands, 1, 0, plays=40_000, seed=14, record=True).cards
+    assert cards is not None
     counts = np.array([(cards[:, 0] == card).sum() for card in range(32) if hands[0] >> card & 1])
     assert counts.sum() == 40_000
     assert ((counts - 5000) ** 2 / 5000).sum() < 7 + 4.5 * math.sqrt(14)
 
 
-def test_results_depend_on_the_seed_alone():
+def test_results_depend_on_the_seed_alone() -> None:
     one = random_deals(10_000, seed=15)
     two = random_deals(10_000, seed=15, threads=2)
     other = random_deals(10_000, seed=16)
@@ -160,7 +169,7 @@ def test_results_depend_on_the_seed_alone():
         (lambda: random_plays([1, 2, 4, 8], 0, [0, 1], plays=3), "leader is \\[0, 1\\]; allowed: 0 to 3"),
     ],
 )
-def test_bad_arguments_are_refused(call, complaint):
+def test_bad_arguments_are_refused(call: Callable[[], object], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         call()
 
@@ -173,7 +182,7 @@ print(deals.hands.tolist(), deals.returns.tolist(), random_plays(deals.hands, 1,
 
 
 @pytest.mark.slow
-def test_plain_python_gives_the_same_results():
+def test_plain_python_gives_the_same_results() -> None:
     command = [sys.executable, "-W", "error", "-c", SCRIPT]
     plain = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(command, env=plain, capture_output=True, text=True, check=True, timeout=600)

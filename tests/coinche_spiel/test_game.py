@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyspiel
 import pytest
 
@@ -45,17 +47,17 @@ from tests.coinche_spiel.helpers import dealt, load, move
     ],
     ids=str,
 )
-def test_bad_parameters(parameters, message):
+def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"python_coinche: {message}"):
         load(**parameters)
 
 
-def test_unknown_parameters_are_refused_by_openspiel():
+def test_unknown_parameters_are_refused_by_openspiel() -> None:
     with pytest.raises(pyspiel.SpielError, match="cards"):
         load(cards=32)
 
 
-def test_sizes():
+def test_sizes() -> None:
     game = load()
     assert game.num_distinct_actions() == 75
     assert game.num_players() == 4
@@ -69,7 +71,7 @@ def test_sizes():
 @pytest.mark.parametrize(
     "parameters", [{}, {"players": 2}, {"suits": 2, "ranks": "JA", "hand_size": 1}, {"hand_size": 3}], ids=str
 )
-def test_variants_keep_the_shape_of_the_full_game(parameters):
+def test_variants_keep_the_shape_of_the_full_game(parameters: dict[str, Any]) -> None:
     game = load(**parameters)
     assert game.num_distinct_actions() == 75
     assert game.information_state_tensor_size() == 532
@@ -85,7 +87,9 @@ def test_variants_keep_the_shape_of_the_full_game(parameters):
         ("good", pyspiel.GameType.Utility.GENERAL_SUM, None, -1000, 1000),
     ],
 )
-def test_the_utility_type_is_that_of_the_scheme(reward, utility, total, low, high):
+def test_the_utility_type_is_that_of_the_scheme(
+    reward: str, utility: pyspiel.GameType.Utility, total: float | None, low: float, high: float
+) -> None:
     game = load(reward=reward)
     assert game.get_type().utility == utility
     assert game.utility_sum() == total
@@ -95,7 +99,7 @@ def test_the_utility_type_is_that_of_the_scheme(reward, utility, total, low, hig
     pyspiel.random_sim_test(game, num_sims=3, serialize=True, verbose=False)
 
 
-def test_cards_of_a_short_deck_keep_their_ids():
+def test_cards_of_a_short_deck_keep_their_ids() -> None:
     game = load(suits=2, ranks="JA", hand_size=1)
     state = dealt(game, ["JS", "AS", "JH", "AH"])
     move(state, "80♥", "pass", "pass", "pass")
@@ -104,7 +108,7 @@ def test_cards_of_a_short_deck_keep_their_ids():
     assert [state.table.action_name(-1, 0) for state in [game.new_initial_state()]] == ["J♠ to P0"]
 
 
-def test_teams_and_interchangeable_suits():
+def test_teams_and_interchangeable_suits() -> None:
     rules = load().rules
     assert rules.teams == ((0, 2), (1, 3))
     assert rules.interchangeable_suits == tuple(tuple(range(8 * suit, 8 * suit + 8)) for suit in range(4))
@@ -113,7 +117,7 @@ def test_teams_and_interchangeable_suits():
     assert small.interchangeable_suits == ((2, 3, 7), (10, 11, 15))
 
 
-def test_strings():
+def test_strings() -> None:
     state = dealt(load(hand_size=2), ["AH 7H", "KH QH", "JS 7C", "8H 9H"])
     assert state.information_state_string(2) == "P2 J♠ 7♣"
     move(state, "pass", "100♠", "coinche", "surcoinche", "AH", "KH")
@@ -129,13 +133,13 @@ def test_strings():
     assert state.observation_string(0).endswith("| points 48 to 0 | over")
 
 
-def test_action_names():
+def test_action_names() -> None:
     state = dealt(load(hand_size=2), ["AH 7H", "KH QH", "JS 7C", "8H 9H"])
     names = [state.action_to_string(0, action) for action in (0, 31, 32, 33, 36, 37, 68, 69, 72, 73, 74)]
     assert names == ["7♠", "A♦", "pass", "80♠", "80♦", "90♠", "160♦", "capot♠", "capot♦", "coinche", "surcoinche"]
 
 
-def test_card_names():
+def test_card_names() -> None:
     assert [parse_card(text) for text in ("7S", "10H", "t♥", "AD", " q♣ ")] == [0, 14, 14, 31, 20]
     assert cards_text(parse_cards("AD, 7s JH")) == "7♠ J♥ A♦"
     for wrong in ("1H", "10", "XH", "AHH", ""):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyspiel
 import pytest
@@ -11,18 +13,18 @@ from cardtable.batch import play_out
 from coinche_spiel import state as slots
 from coinche_spiel.match import DEALS_PLAYED, SCORE, match_rules
 from coinche_spiel.players import simple_player, strong_player
-from tests.coinche_spiel.oracle import RANKS, SUITS, OracleDeal
+from tests.coinche_spiel.oracle import RANKS, SUITS, Card, OracleDeal
 
 
-def load(**parameters):
+def load(**parameters: Any) -> pyspiel.Game:
     return pyspiel.load_game("python_coinche_match", parameters)
 
 
-def names_of(cards):
+def names_of(cards: int) -> list[Card]:
     return [(SUITS[card // 8], RANKS[card % 8]) for card in range(32) if int(cards) >> card & 1]
 
 
-def finish_deal(state, rng):
+def finish_deal(state: pyspiel.State, rng: np.random.Generator) -> None:
     while not state.is_terminal() and state.is_chance_node():
         outcomes, probabilities = zip(*state.chance_outcomes(), strict=True)
         state.apply_action(int(rng.choice(outcomes, p=probabilities)))
@@ -46,7 +48,7 @@ def finish_deal(state, rng):
     ],
     ids=str,
 )
-def test_deals_add_up(parameters):
+def test_deals_add_up(parameters: dict[str, Any]) -> None:
     """Random matches beside a chain of independent single deals with the classic score."""
     game = load(**parameters)
     players = game.num_players()
@@ -55,7 +57,7 @@ def test_deals_add_up(parameters):
     lengths = []
     for _ in range(4):
         state = game.new_initial_state()
-        score, deals = [0, 0], 0
+        score, deals = [0.0, 0.0], 0
         dealer = parameters.get("dealer", players - 1)
         while True:
             finish_deal(state, rng)
@@ -87,7 +89,7 @@ def test_deals_add_up(parameters):
     assert max(lengths) > 2
 
 
-def test_a_drawn_match():
+def test_a_drawn_match() -> None:
     """Nobody ever bids: after so many void deals it is a draw, and everybody has dealt in turn."""
     state = load(max_deals=6).new_initial_state()
     rng = np.random.default_rng(2)
@@ -101,7 +103,7 @@ def test_a_drawn_match():
     assert state.returns() == [0, 0, 0, 0]
 
 
-def test_the_default_match_ends_after_a_hundred_deals():
+def test_the_default_match_ends_after_a_hundred_deals() -> None:
     game = load()
     assert game.max_game_length() == 100 * 69
     rules = game.rules
@@ -119,7 +121,7 @@ def test_the_default_match_ends_after_a_hundred_deals():
     assert deals == 100
 
 
-def test_matches_between_the_players():
+def test_matches_between_the_players() -> None:
     """A side that wins most deals wins nearly every match; equal sides win half each."""
     seats = [strong_player, simple_player] * 2
     assert play_out(match_rules(), 400, 1, seats).returns[:, 0].mean() > 0.95
@@ -128,7 +130,7 @@ def test_matches_between_the_players():
     assert set(np.unique(equal)) <= {-1, 0, 1}
 
 
-def test_a_match_can_be_stored_and_resumed():
+def test_a_match_can_be_stored_and_resumed() -> None:
     game = load(target=5000)
     rng = np.random.default_rng(3)
     state = game.new_initial_state()
@@ -146,7 +148,7 @@ def test_a_match_can_be_stored_and_resumed():
         assert copy.information_state_string(player) == state.information_state_string(player)
 
 
-def test_resampling_leaves_the_past_alone():
+def test_resampling_leaves_the_past_alone() -> None:
     game = load(target=5000, max_deals=6)
     rng = np.random.default_rng(4)
     state = game.new_initial_state()
@@ -166,7 +168,7 @@ def test_resampling_leaves_the_past_alone():
     assert seen > 3
 
 
-def test_what_a_player_sees():
+def test_what_a_player_sees() -> None:
     game = load(target=5000, max_deals=8)
     rng = np.random.default_rng(5)
     state = game.new_initial_state()
@@ -198,12 +200,12 @@ def test_what_a_player_sees():
         ({"hand_size": 9}, "hand_size is 9"),
     ],
 )
-def test_bad_parameters(parameters, message):
+def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(**parameters)
 
 
-def test_openspiel_conformance():
+def test_openspiel_conformance() -> None:
     game = load(target=300, max_deals=3)
     pyspiel.random_sim_test(game, num_sims=5, serialize=True, verbose=False)
     assert str(pyspiel.load_game(str(game))) == str(game)

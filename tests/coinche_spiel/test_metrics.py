@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyspiel
 import pytest
@@ -12,7 +14,7 @@ from tests.coinche_spiel.helpers import dealt, load, move
 HANDS = ["AH JS", "7H 8H", "10H 9S", "9H KH"]  # North and South take 11 + 10 + 4, 20 + 14, and der 10 with spades: 69
 
 
-def finished(*calls: str, **parameters) -> pyspiel.State:
+def finished(*calls: str, **parameters: Any) -> pyspiel.State:
     state = move(dealt(load(hand_size=2, min_bid=60, max_bid=90, **parameters), HANDS), *calls)
     while not state.is_terminal():
         state.apply_action(state.legal_actions()[-1])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,16 +13,16 @@ from cardtable.randomness import generator
 from coinche_spiel.observation import PAPER_OBSERVATION_SIZE, paper_observation
 from coinche_spiel.rules import coinche_rules
 from tests.coinche_spiel.helpers import dealt, load, move
-from tests.coinche_spiel.oracle import RANKS, SUITS, OracleDeal, action_of_card
+from tests.coinche_spiel.oracle import RANKS, SUITS, Card, OracleDeal, action_of_card
 
 VARIANTS = [{}, {"dealer": 1, "coinche_takes_over": True}, {"players": 2}, {"suits": 3, "hand_size": 4, "dealer": 0}]
 
 
-def names_of(cards):
+def names_of(cards: int) -> list[Card]:
     return [(SUITS[card // 8], RANKS[card % 8]) for card in range(32) if int(cards) >> card & 1]
 
 
-def random_walk(parameters, games, seed):
+def random_walk(parameters: dict[str, Any], games: int, seed: int) -> Iterator[tuple[np.ndarray, OracleDeal]]:
     """Yields (state, oracle) at every point of random games, the end included."""
     rules = coinche_rules(**parameters)
     kernel = rules.compiled_kernel()
@@ -38,15 +41,15 @@ def random_walk(parameters, games, seed):
             yield state, oracle
 
 
-def one_hot(size, *indices):
+def one_hot(size: int, *indices: int) -> list[float]:
     return [1.0 if index in indices else 0.0 for index in range(size)]
 
 
-def shared_pieces(oracle, player):
+def shared_pieces(oracle: OracleDeal, player: int) -> tuple[list[float], list[float], list[float]]:
     """phase, dealer | auction | contract, from the spoken rules of the encoding."""
     n = oracle.n
 
-    def seat(absolute):
+    def seat(absolute: int) -> list[float]:
         return one_hot(4, (absolute - player) % n)
 
     nobody = one_hot(4)
@@ -58,7 +61,8 @@ def shared_pieces(oracle, player):
         bids = [(who, call[2]) for who, call in oracle.contracts() if call[1] == value]
         auction += seat(bids[0][0]) + one_hot(4, SUITS.index(bids[0][1])) if bids else [0.0] * 8
     for word in ("coinche", "surcoinche"):
-        auction += nobody if oracle.caller_of(word) is None else seat(oracle.caller_of(word))
+        caller = oracle.caller_of(word)
+        auction += nobody if caller is None else seat(caller)
     words = [call[0] for _, call in oracle.calls]
     trailing = 0
     while trailing < len(words) and words[-1 - trailing] == "pass":
@@ -73,18 +77,18 @@ def shared_pieces(oracle, player):
     return phase + dealer, auction, contract
 
 
-def hand_piece(cards):
+def hand_piece(cards: Iterable[Card]) -> list[float]:
     return one_hot(32, *map(action_of_card, cards))
 
 
-def plays(oracle):
+def plays(oracle: OracleDeal) -> dict[int, tuple[int, int]]:
     """{card: (seat, trick)}"""
     tricks = [*oracle.tricks, oracle.trick]
     return {action_of_card(card): (seat, number) for number, trick in enumerate(tricks) for seat, card in trick}
 
 
 @pytest.mark.parametrize("parameters", VARIANTS, ids=str)
-def test_information_tensor(parameters):
+def test_information_tensor(parameters: dict[str, Any]) -> None:
     rules = coinche_rules(**parameters)
     assert rules.information_size == 532
     for state, oracle in random_walk(parameters, 6, seed=1):
@@ -104,7 +108,7 @@ def test_information_tensor(parameters):
 
 
 @pytest.mark.parametrize("parameters", VARIANTS, ids=str)
-def test_observation_tensor(parameters):
+def test_observation_tensor(parameters: dict[str, Any]) -> None:
     rules = coinche_rules(**parameters)
     assert rules.observation_size == 414
     for state, oracle in random_walk(parameters, 6, seed=2):
@@ -127,10 +131,11 @@ def test_observation_tensor(parameters):
 
 
 @pytest.mark.parametrize("parameters", VARIANTS, ids=str)
-def test_key_is_exact(parameters):
+def test_key_is_exact(parameters: dict[str, Any]) -> None:
     """For every seat at every moment: equal keys if and only if equal hands and equal histories."""
     rules = coinche_rules(**parameters)
-    key_of, known_of = {}, {}
+    key_of: dict[tuple, tuple] = {}
+    known_of: dict[tuple, tuple] = {}
     for state, oracle in random_walk(parameters, 150, seed=3):
         public = (tuple(oracle.calls), tuple(play for trick in [*oracle.tricks, oracle.trick] for play in trick))
         for player in range(oracle.n):
@@ -143,7 +148,7 @@ def test_key_is_exact(parameters):
     assert len(key_of) > 10_000 if parameters == {} else len(key_of) > 1_000
 
 
-def test_keys_tell_the_last_cards_apart():
+def test_keys_tell_the_last_cards_apart() -> None:
     """Two ends of one deal that differ only in who plays which of the last two cards."""
     game = load(suits=4, ranks="JA", hand_size=2, min_bid=10, max_bid=10, capot_value=0)
     hands = ["AS AH", "JS JH", "AC AD", "JC JD"]
@@ -159,14 +164,14 @@ def test_keys_tell_the_last_cards_apart():
     assert len(keys) == 3
 
 
-def test_nothing_but_the_dealer_shows_before_the_deal():
+def test_nothing_but_the_dealer_shows_before_the_deal() -> None:
     rules = coinche_rules(dealer=2)
     out = np.zeros(532, np.float32)
     rules.kernel.information_tensor(rules.new_state(), 1, out)
     assert np.flatnonzero(out).tolist() == [2 + 1]
 
 
-def test_paper_observation():
+def test_paper_observation() -> None:
     assert PAPER_OBSERVATION_SIZE == 140
     bidding, playing = 0, 0
     for state, oracle in random_walk({}, 20, seed=4):
@@ -175,9 +180,9 @@ def test_paper_observation():
         for player in range(4):
             calls = [oracle.action_of_call(call) - 32 for _, call in oracle.calls]
             in_play = oracle.auction_over()
-            trump = SUITS.index(oracle.trump) if in_play else 0
+            trump = SUITS.index(str(oracle.trump)) if in_play else 0
 
-            def rotated(cards, trump=trump):
+            def rotated(cards: Iterable[Card], trump: int = trump) -> list[float]:
                 return [
                     1.0 if (SUITS[(position // 8 + trump) % 4], RANKS[position % 8]) in cards else 0.0
                     for position in range(32)
@@ -187,7 +192,7 @@ def test_paper_observation():
             points = oracle.points() if in_play else [0, 0]
             contracts = oracle.contracts()
             value = contracts[-1][1][1] if contracts else 0
-            expected = [43] * (37 - len(calls)) + calls
+            expected: list[float] = [*[43] * (37 - len(calls)), *calls]
             expected += rotated(finished) + rotated(oracle.hands[player]) + rotated([card for _, card in oracle.trick])
             expected += [points[player % 2] / 162, points[1 - player % 2] / 162]
             expected += [

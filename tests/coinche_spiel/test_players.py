@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -18,7 +20,7 @@ from coinche_spiel.cards import parse_cards
 from coinche_spiel.players import simple_opening, strong_opening
 from coinche_spiel.rules import coinche_rules
 from tests.coinche_spiel.helpers import dealt, load, move
-from tests.coinche_spiel.oracle import POINTS, RANKS, SUITS, TRUMP_POINTS, OracleDeal, action_of_card
+from tests.coinche_spiel.oracle import POINTS, RANKS, SUITS, TRUMP_POINTS, Call, Card, OracleDeal, action_of_card
 
 NUM_HANDS = 10_518_300
 
@@ -35,37 +37,37 @@ def count_openings(strong, counts):
         hand = ripple | ((hand ^ ripple) // lowest >> 2)
 
 
-def openings(strong):
+def openings(strong: bool) -> dict[int, int]:
     counts = np.zeros(20, np.int64)
     count_openings(strong, counts)
     assert counts.sum() == NUM_HANDS
     return {10 * index: int(count) for index, count in enumerate(counts) if count}
 
 
-def test_simple_opening_probabilities():
+def test_simple_opening_probabilities() -> None:
     assert openings(False) == {0: 1_603_816, 80: 6_838_408, 90: 2_076_076}
 
 
-def strong_openings_suit_by_suit():
+def strong_openings_suit_by_suit() -> dict[int, int]:
     """The same for the strong player by another way: its view of a suit does not depend on the others.
 
     hands[length, value] counts the ways to hold `length` cards of the suits so far with `value` as the best bid.
     """
-    one_suit = Counter()
+    one_suit: Counter[tuple[int, int]] = Counter()
     for size in range(9):
         for ranks in itertools.combinations(RANKS, size):
             bid = opening_of([("♠", rank) for rank in ranks], strong=True)
             one_suit[size, bid[0] if bid else 0] += 1
     hands = Counter({(0, 0): 1})
     for _ in SUITS:
-        longer = Counter()
+        longer: Counter[tuple[int, int]] = Counter()
         for ((size, best), ways), ((more, value), others) in itertools.product(hands.items(), one_suit.items()):
             longer[size + more, max(best, value)] += ways * others
         hands = longer
     return {value: ways for (size, value), ways in sorted(hands.items()) if size == 8}
 
 
-def test_strong_opening_probabilities():
+def test_strong_opening_probabilities() -> None:
     found = openings(True)
     assert found == strong_openings_suit_by_suit()
     # J 9 A 10 of a suit: four suits times C(28, 4), less the C(4, 2) hands that have two such suits.
@@ -89,7 +91,7 @@ def test_strong_opening_probabilities():
         ("7S 8S 10S QS KS AS 7H 8H", "pass", "pass"),
     ],
 )
-def test_opening_hands(hand, simple, strong):
+def test_opening_hands(hand: str, simple: str, strong: str) -> None:
     rest = [card for card in range(32) if not parse_cards(hand) >> card & 1]
     game = load()
     state = game.new_initial_state()
@@ -104,15 +106,15 @@ def test_opening_hands(hand, simple, strong):
 # A second program for both players, from the written description, on the independent rules.
 
 
-def has(hand, suit, rank):
+def has(hand: Sequence[Card], suit: str, rank: str) -> bool:
     return (suit, rank) in hand
 
 
-def length(hand, suit):
+def length(hand: Sequence[Card], suit: str) -> int:
     return sum(s == suit for s, _ in hand)
 
 
-def opening_of(hand, strong):
+def opening_of(hand: Sequence[Card], strong: bool) -> tuple[int, str] | None:
     choices = []
     for index, suit in enumerate(SUITS):
         jack, nine, ace = (has(hand, suit, rank) for rank in ("J", "9", "A"))
@@ -138,7 +140,7 @@ def opening_of(hand, strong):
     return -value, SUITS[index]
 
 
-def call_of(oracle, strong, reraise):
+def call_of(oracle: OracleDeal, strong: bool, reraise: bool) -> Call:
     seat = oracle.turn()
     hand = oracle.hands[seat]
     bids = oracle.contracts()
@@ -169,17 +171,17 @@ def call_of(oracle, strong, reraise):
     return ("bid", value, suit) if now < value <= 160 else ("pass",)
 
 
-def card_of(oracle, strong):
+def card_of(oracle: OracleDeal, strong: bool) -> Card:
     legal = oracle.legal_cards()
     trump = oracle.trump
     hand = oracle.hands[oracle.turn()]
     trumps = [card for card in legal if card[0] == trump]
     side = [card for card in legal if card[0] != trump]
 
-    def points(card):
+    def points(card: Card) -> int:
         return TRUMP_POINTS[card[1]] if card[0] == trump else POINTS[card[1]]
 
-    def suit_index(card):
+    def suit_index(card: Card) -> int:
         return SUITS.index(card[0])
 
     if not strong:
@@ -191,7 +193,7 @@ def card_of(oracle, strong):
         best = oracle.best()[1]
         led = oracle.trick[0][1][0]
 
-        def beats(card):
+        def beats(card: Card) -> bool:
             if best[0] == trump:
                 return card[0] == trump and oracle.strength(card) > oracle.strength(best)
             return card[0] == trump or (card[0] == led and oracle.strength(card) > oracle.strength(best))
@@ -214,14 +216,15 @@ def card_of(oracle, strong):
 
 @pytest.mark.parametrize("name", ["simple", "strong", "simple_reraising", "strong_reraising"])
 @pytest.mark.parametrize("opponents", ["same", "random"])
-def test_every_decision_against_the_second_program(name, opponents):
+def test_every_decision_against_the_second_program(name: str, opponents: str) -> None:
     rules = coinche_rules()
     kernel = rules.compiled_kernel()
     stream = generator(11)
     rng = np.random.default_rng(12)
     strong, reraise = name.startswith("strong"), name.endswith("reraising")
     choose = find_player(name, load()).compiled
-    calls = Counter()
+    assert choose is not None
+    calls: Counter[int | str] = Counter()
     for _ in range(300):
         state = rules.new_state()
         kernel.deal(state, stream)
@@ -252,7 +255,7 @@ def test_every_decision_against_the_second_program(name, opponents):
     ("north_south", "east_west", "low", "high"),
     [("simple", "simple", 0, 0), ("strong", "random", 229, 229), ("strong", "simple", 50, 100)],
 )
-def test_matches(north_south, east_west, low, high):
+def test_matches(north_south: str, east_west: str, low: float, high: float) -> None:
     """The means of the literature, allowing for four standard errors (and one point for theirs)."""
     game = load()
     result = play_match(game, find_player(north_south, game), find_player(east_west, game), 4000, seed=1).score
@@ -271,7 +274,7 @@ def test_matches(north_south, east_west, low, high):
     ],
     ids=str,
 )
-def test_bots_play_every_variant_legally(name, parameters):
+def test_bots_play_every_variant_legally(name: str, parameters: dict[str, Any]) -> None:
     game = load(**parameters)
     bots = [find_player(name, game).bot(game, seat, seed=seat) for seat in range(game.num_players())]
     rng = np.random.default_rng(4)
@@ -284,7 +287,7 @@ def test_bots_play_every_variant_legally(name, parameters):
                 state.apply_action(bots[state.current_player()].step(state))  # raises if it is not legal
 
 
-def test_openspiel_can_play_the_bots():
+def test_openspiel_can_play_the_bots() -> None:
     game = load()
     bots = [find_player(("strong", "simple")[seat % 2], game).bot(game, seat) for seat in range(4)]
     played = pyspiel.evaluate_bots(game.new_initial_state(), bots, 1)
@@ -292,7 +295,7 @@ def test_openspiel_can_play_the_bots():
     assert sum(played) == 0
 
 
-def test_bot_errors():
+def test_bot_errors() -> None:
     game = load(hand_size=2)
     with pytest.raises(ValueError, match=r"there is no player 'stronger' .* did you mean strong"):
         find_player("stronger", game)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from cardtable.randomness import generator
 from coinche_spiel import state as slots
 from coinche_spiel.auction import list_calls
 from coinche_spiel.rules import coinche_rules
-from tests.coinche_spiel.oracle import RANKS, SUITS, OracleDeal, action_of_card
+from tests.coinche_spiel.oracle import RANKS, SUITS, Card, OracleDeal, action_of_card
 
 TWELVE = {"suits": 3, "ranks": "9JQA", "hand_size": 3, "min_bid": 30, "max_bid": 40, "capot_value": 0}
 VARIANTS = [
@@ -27,11 +29,11 @@ VARIANTS = [
 ]
 
 
-def names_of(cards):
+def names_of(cards: int) -> list[Card]:
     return [(SUITS[card // 8], RANKS[card % 8]) for card in range(32) if int(cards) >> card & 1]
 
 
-def splits(cards, sizes):
+def splits(cards: list[int], sizes: list[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
     """All ways to deal `cards` into piles of these sizes."""
     if not sizes:
         yield ()
@@ -42,15 +44,15 @@ def splits(cards, sizes):
             yield (chosen, *others)
 
 
-def consistent_deals(state, player, parameters):
+def consistent_deals(state: np.ndarray, player: int, parameters: dict[str, Any]) -> set[tuple[int, ...]]:
     """The hands of all seats, as card sets, in every deal under which all the moves so far were legal."""
     players, piles = int(state[slots.PLAYERS]), int(state[deck.NUM_PILES])
     remaining = [int(state[slots.HAND + seat]) for seat in range(players)]
     remaining += [int(state[deck.DEALT + pile]) for pile in range(players, piles)]
     hidden = [pile for pile in range(piles) if pile != player]
     unseen = [card for pile in hidden for card in range(32) if remaining[pile] >> card & 1]
-    calls = np.empty(40, np.int64)
-    calls = calls[: list_calls(state, calls)].tolist()
+    out = np.empty(40, np.int64)
+    calls = out[: list_calls(state, out)].tolist()
     cards = [int(slots.played_card(state, index)) for index in range(int(state[slots.CARDS_PLAYED]))]
     found = set()
     for split in splits(unseen, [remaining[pile].bit_count() for pile in hidden]):
@@ -70,7 +72,7 @@ def consistent_deals(state, player, parameters):
 
 
 @pytest.mark.parametrize("parameters", VARIANTS, ids=str)
-def test_resampled_deals_are_the_consistent_ones_and_uniform(parameters):
+def test_resampled_deals_are_the_consistent_ones_and_uniform(parameters: dict[str, Any]) -> None:
     rules = coinche_rules(**parameters)
     kernel = rules.compiled_kernel(resample=True)
     rng = np.random.default_rng(3)
@@ -97,7 +99,7 @@ def test_resampled_deals_are_the_consistent_ones_and_uniform(parameters):
         draws = 40 * len(worlds)
         key, other_key = np.empty(4, np.int64), np.empty(4, np.int64)
         kernel.information_key(state, player, key)
-        counts = Counter()
+        counts: Counter[tuple[int, ...]] = Counter()
         for _ in range(draws):
             other = state.copy()
             kernel.resample(other, player, stream)
@@ -121,7 +123,7 @@ def test_resampled_deals_are_the_consistent_ones_and_uniform(parameters):
 
 @pytest.mark.parametrize("pisser", ["free", "forced"])
 @pytest.mark.parametrize("under_partner", ["free", "no_under"])
-def test_full_games_can_always_be_redealt(pisser, under_partner):
+def test_full_games_can_always_be_redealt(pisser: str, under_partner: str) -> None:
     """In the full game too: redealt at every decision, the moves so far stay legal one by one."""
     parameters = {"pisser": pisser, "under_partner": under_partner}
     rules = coinche_rules(**parameters)
@@ -132,7 +134,7 @@ def test_full_games_can_always_be_redealt(pisser, under_partner):
     for _ in range(25):
         state = rules.new_state()
         kernel.deal(state, stream)
-        history = []
+        history: list[int] = []
         while kernel.current_player(state) >= 0:
             player = int(kernel.current_player(state))
             other = state.copy()

@@ -4,8 +4,11 @@ with an independent program."""
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pyspiel
 import pytest
 
 from cardtable import deck
@@ -14,13 +17,13 @@ from cardtable.rules import TERMINAL
 from coinche_spiel.play import BEATERS, playable, shown_absent
 from coinche_spiel.rules import coinche_rules
 from tests.coinche_spiel.helpers import cards, dealt, legal, load, move
-from tests.coinche_spiel.oracle import RANKS, SUITS, OracleDeal
+from tests.coinche_spiel.oracle import RANKS, SUITS, Card, OracleDeal
 
 # With hands of two or three cards the rest of the deck stays undealt.
 CONTRACT = ("80♠", "pass", "pass", "pass")
 
 
-def position(hands, played, size=2, **parameters):
+def position(hands: Sequence[str], played: str, size: int = 2, **parameters: Any) -> pyspiel.State:
     """Spades are trumps, North leads."""
     return move(dealt(load(hand_size=size, **parameters), hands), *CONTRACT, *played.split())
 
@@ -28,36 +31,36 @@ def position(hands, played, size=2, **parameters):
 # The ten rows of the table, with real cards.
 
 
-def test_row_1_the_leader_plays_any_card():
+def test_row_1_the_leader_plays_any_card() -> None:
     state = position(["AH 7S", "KH QH", "7H 8H", "9H JH"], "")
     assert legal(state) == cards("AH 7S")
 
 
-def test_row_2_follow_suit_with_no_duty_to_beat():
+def test_row_2_follow_suit_with_no_duty_to_beat() -> None:
     state = position(["10H 7S 7C", "AH 7H JS", "8H 9S 8C", "9H JH 9C"], "10H", size=3)
     assert legal(state) == cards("AH 7H")
 
 
-def test_row_3a_trump_led_go_higher_even_over_partner():
+def test_row_3a_trump_led_go_higher_even_over_partner() -> None:
     state = position(["8S 7H 7C", "7S QS 8C", "KS JS 8H", "9H JH 9C"], "8S QS", size=3)
     assert legal(state) == cards("KS JS")
     over_partner = position(["9S 7H", "7S 8S", "JS 10S", "9H JH"], "9S 8S")
     assert legal(over_partner) == cards("JS")
 
 
-def test_row_3b_trump_led_any_trump_if_none_is_higher():
+def test_row_3b_trump_led_any_trump_if_none_is_higher() -> None:
     state = position(["9S 7H 7C", "AS 7S 8C", "KS 8H 9C", "9H JH 10C"], "9S", size=3)
     assert legal(state) == cards("AS 7S")
 
 
-def test_row_4_void_without_trumps_plays_any_card():
+def test_row_4_void_without_trumps_plays_any_card() -> None:
     state = position(["AH 7H", "KC QD", "8H 9H", "JH QH"], "AH")
     assert legal(state) == cards("KC QD")
     trump_led = position(["JS 7H", "KC QD", "8H 9H", "JH QH"], "JS")
     assert legal(trump_led) == cards("KC QD")
 
 
-def test_row_5a_partner_holds_with_a_plain_card():
+def test_row_5a_partner_holds_with_a_plain_card() -> None:
     state = position(["AH 7H", "KH QH", "JS 7C", "8H 9H"], "AH KH")
     assert legal(state) == cards("JS 7C")
     same_in_the_variant = position(["AH 7H", "KH QH", "JS 7C", "8H 9H"], "AH KH", under_partner="no_under")
@@ -67,17 +70,17 @@ def test_row_5a_partner_holds_with_a_plain_card():
 ROW_5B = (["7H 8H 9H", "10S KC QC", "KH QH JH", "JS 7S AC"], "7H 10S KH")
 
 
-def test_row_5b_partner_holds_with_a_ruff():
+def test_row_5b_partner_holds_with_a_ruff() -> None:
     assert legal(position(*ROW_5B, size=3)) == cards("JS 7S AC")
     assert legal(position(*ROW_5B, size=3, under_partner="no_under")) == cards("JS AC")
 
 
-def test_row_5b_no_under_with_no_higher_trump():
+def test_row_5b_no_under_with_no_higher_trump() -> None:
     hands = ["7H 8H 9H", "JS KC QC", "KH QH JH", "9S 7S AC"]
     assert legal(position(hands, "7H JS KH", size=3, under_partner="no_under")) == cards("9S 7S AC")
 
 
-def test_row_6_opponent_holds_ruff():
+def test_row_6_opponent_holds_ruff() -> None:
     state = position(["AH 7H 8H", "7S JS AC", "KH QH JH", "9H 7C 8C"], "AH", size=3)
     assert legal(state) == cards("7S JS")
 
@@ -85,23 +88,23 @@ def test_row_6_opponent_holds_ruff():
 ROW_7 = (["7H 8H 9H", "10S KC QC", "JS QS AC", "KH QH JH"], "7H 10S")
 
 
-def test_row_7_opponent_has_ruffed_overtrump():
+def test_row_7_opponent_has_ruffed_overtrump() -> None:
     assert legal(position(*ROW_7, size=3)) == cards("JS")
 
 
 ROW_8 = (["7H 8H 9H", "9S KC QC", "AS QS AC", "KH QH JH"], "7H 9S")
 
 
-def test_row_8_opponent_has_ruffed_and_no_higher_trump():
+def test_row_8_opponent_has_ruffed_and_no_higher_trump() -> None:
     assert legal(position(*ROW_8, size=3)) == cards("AS QS AC")
     assert legal(position(*ROW_8, size=3, pisser="forced")) == cards("AS QS")
 
 
-def test_pisser_forced_does_not_touch_a_partners_ruff():
+def test_pisser_forced_does_not_touch_a_partners_ruff() -> None:
     assert legal(position(*ROW_5B, size=3, pisser="forced")) == cards("JS 7S AC")
 
 
-def test_trump_order_and_winner_leads():
+def test_trump_order_and_winner_leads() -> None:
     # J > 9 > A > 10 > K > Q > 8 > 7 among trumps: each card beats the one before it.
     state = position(["7S AH", "QS KH", "10S QH", "9S JH"], "7S QS 10S 9S")
     assert state.current_player() == 3
@@ -111,56 +114,56 @@ def test_trump_order_and_winner_leads():
 # The auction.
 
 
-def bidding(*calls, **parameters):
+def bidding(*calls: str, **parameters: Any) -> pyspiel.State:
     return move(dealt(load(hand_size=2, **parameters), ["7S 8S", "7H 8H", "7C 8C", "7D 8D"]), *calls)
 
 
-def test_first_call_is_a_pass_or_any_contract():
+def test_first_call_is_a_pass_or_any_contract() -> None:
     assert len(legal(bidding())) == 1 + 40
     assert {"pass", "80♠", "160♦", "capot♥"} <= legal(bidding())
     assert not {"coinche", "surcoinche"} & legal(bidding())
 
 
-def test_contracts_rise_strictly_and_suits_are_not_ranked():
+def test_contracts_rise_strictly_and_suits_are_not_ranked() -> None:
     assert legal(bidding("150♦")) == {"pass", "coinche", *(v + s for v in ("160", "capot") for s in "♠♥♣♦")}
 
 
-def test_partner_may_overcall_but_not_coinche():
+def test_partner_may_overcall_but_not_coinche() -> None:
     assert legal(bidding("160♠", "pass")) == {"pass", *("capot" + s for s in "♠♥♣♦")}
 
 
-def test_over_capot_only_pass_and_coinche():
+def test_over_capot_only_pass_and_coinche() -> None:
     assert legal(bidding("capot♠")) == {"pass", "coinche"}
     assert legal(bidding("capot♠", "pass")) == {"pass"}
 
 
-def test_a_seat_that_passed_may_speak_again():
+def test_a_seat_that_passed_may_speak_again() -> None:
     state = bidding("pass", "pass", "pass", "80♠")
     assert state.current_player() == 0
     assert "90♥" in legal(state)
 
 
-def test_coinche_freezes_the_contract():
+def test_coinche_freezes_the_contract() -> None:
     state = bidding("80♠", "coinche")
     assert legal(state) == {"pass", "surcoinche"}
     assert legal(move(state, "pass")) == {"pass"}  # the coincher's partner
     assert legal(move(state, "pass")) == {"pass", "surcoinche"}
 
 
-def test_surcoinche_ends_the_auction_at_once():
+def test_surcoinche_ends_the_auction_at_once() -> None:
     state = bidding("80♠", "coinche", "surcoinche")
     assert state.current_player() == 0
     assert legal(state) == cards("7S 8S")
 
 
-def test_three_passes_end_the_auction_four_make_the_deal_void():
+def test_three_passes_end_the_auction_four_make_the_deal_void() -> None:
     assert legal(bidding("pass", "80♠", "pass", "pass", "pass")) == cards("7S 8S")
     void = bidding("pass", "pass", "pass", "pass")
     assert void.is_terminal()
     assert void.returns() == [0, 0, 0, 0]
 
 
-def test_two_players_one_pass_ends_it():
+def test_two_players_one_pass_ends_it() -> None:
     game = load(players=2, hand_size=2)
     state = move(dealt(game, ["7S 8S", "7H 8H"]), "pass", "80♠", "pass")
     assert state.current_player() == 0
@@ -168,11 +171,11 @@ def test_two_players_one_pass_ends_it():
     assert move(dealt(game, ["7S 8S", "7H 8H"]), "pass", "pass").is_terminal()
 
 
-def test_no_coinche_variant():
+def test_no_coinche_variant() -> None:
     assert "coinche" not in legal(bidding("80♠", coinche=False))
 
 
-def test_dealer_decides_who_speaks_and_leads():
+def test_dealer_decides_who_speaks_and_leads() -> None:
     state = dealt(load(hand_size=2, dealer=0), ["7S 8S", "7H 8H", "7C 8C", "7D 8D"])
     assert state.current_player() == 1
     assert move(state, "80♠", "pass", "pass", "pass").current_player() == 1
@@ -183,7 +186,7 @@ def test_dealer_decides_who_speaks_and_leads():
 ONE_TRICK = ["AH", "7H", "10H", "JS"]
 
 
-def one_trick(*calls, hands=ONE_TRICK, **parameters):
+def one_trick(*calls: str, hands: Sequence[str] = ONE_TRICK, **parameters: Any) -> list[float]:
     game = load(**{"hand_size": 1, "min_bid": 40, "max_bid": 60, "capot_value": 100, "fall_points": 70} | parameters)
     state = move(dealt(game, hands), *calls)
     while not state.is_terminal():
@@ -200,7 +203,7 @@ def one_trick(*calls, hands=ONE_TRICK, **parameters):
         ("good", (50, -50), (-60, 70)),
     ],
 )
-def test_payoff_schemes(scheme, made, failed):
+def test_payoff_schemes(scheme: str, made: tuple[int, int], failed: tuple[int, int]) -> None:
     attack, defence = made
     assert one_trick("pass", "50♠", "pass", "pass", "pass", reward=scheme) == [defence, attack] * 2
     attack, defence = failed
@@ -216,7 +219,7 @@ def test_payoff_schemes(scheme, made, failed):
         ("good", (4 * 50, -4 * 50), (-2 * 60, 2 * 70)),
     ],
 )
-def test_payoff_schemes_coinched(scheme, made, failed):
+def test_payoff_schemes_coinched(scheme: str, made: tuple[int, int], failed: tuple[int, int]) -> None:
     attack, defence = made
     assert one_trick("pass", "50♠", "coinche", "surcoinche", reward=scheme) == [defence, attack] * 2
     attack, defence = failed
@@ -224,7 +227,7 @@ def test_payoff_schemes_coinched(scheme, made, failed):
     assert one_trick(*calls, reward=scheme) == [defence, attack] * 2
 
 
-def test_the_contract_is_made_with_exactly_its_points():
+def test_the_contract_is_made_with_exactly_its_points() -> None:
     # Trump is clubs: North's ace of hearts takes 11 + 10 + 2 + der 10 = 33.
     hands = ["AH", "7H", "10H", "JS"]
     made = one_trick("33♣", "pass", "pass", "pass", hands=hands, min_bid=33, max_bid=33)
@@ -233,14 +236,14 @@ def test_the_contract_is_made_with_exactly_its_points():
     assert failed == [-70, 70, -70, 70]
 
 
-def test_capot_counts_tricks_and_pays_its_value_both_ways():
+def test_capot_counts_tricks_and_pays_its_value_both_ways() -> None:
     west_wins = ("pass", "capot♠", "pass", "pass", "pass")
     assert one_trick(*west_wins) == [-100, 100, -100, 100]
     assert one_trick("capot♠", "pass", "pass", "pass") == [-100, 100, -100, 100]
     assert one_trick("capot♠", "coinche", "surcoinche") == [-400, 400, -400, 400]
 
 
-def test_capot_fails_on_a_worthless_trick():
+def test_capot_fails_on_a_worthless_trick() -> None:
     # Spades are trumps. North takes everything but a trick of 7♦ 8♦ 9♦ 7♣, which East wins with the 9.
     hands = ["JS 7D", "7S 9D", "8S 8D", "QS 7C"]
     calls = ("capot♠", "pass", "pass", "pass")
@@ -253,18 +256,18 @@ def test_capot_fails_on_a_worthless_trick():
     assert with_the_points.returns() == [20, -20, 20, -20]
 
 
-def test_coinched_fall_value():
+def test_coinched_fall_value() -> None:
     calls = ("pass", "60♠", "coinche", "pass", "pass", "pass")
     assert one_trick(*calls, coinched_fall="value") == [120, -120, 120, -120]
     plain = ("pass", "60♠", "pass", "pass", "pass")
     assert one_trick(*plain, coinched_fall="value") == [70, -70, 70, -70]
 
 
-def test_surcoinche_factor():
+def test_surcoinche_factor() -> None:
     assert one_trick("pass", "50♠", "coinche", "surcoinche", surcoinche_factor=3) == [-150, 150, -150, 150]
 
 
-def test_coinche_takes_over():
+def test_coinche_takes_over() -> None:
     """North bids 50, East coinches: now East and West must make the 50, and do."""
     calls = ("50♠", "coinche", "pass", "pass", "pass")
     assert one_trick(*calls) == [-140, 140, -140, 140]
@@ -273,7 +276,7 @@ def test_coinche_takes_over():
     assert one_trick(*calls, reward="classic") == [0, 140, 0, 140]
 
 
-def test_belote_counts_towards_the_contract_only():
+def test_belote_counts_towards_the_contract_only() -> None:
     # South was dealt K♠ Q♠. Tricks: A♥ 7♥ K♠ 8♥ (11 + 4) and Q♠ 9♥ 7♣ 8♣ (3), der 10: 28 points for North and South.
     hands = ["AH 7C", "7H 9H", "KS QS", "8H 8C"]
     played = ("AH", "7H", "KS", "8H", "QS", "8C", "7C", "9H")
@@ -283,7 +286,7 @@ def test_belote_counts_towards_the_contract_only():
         assert state.returns()[0] == expected, (belote, value)
 
 
-def test_belote_of_the_defence_changes_nothing():
+def test_belote_of_the_defence_changes_nothing() -> None:
     hands = ["KS QS", "AH 7C", "8H 8C", "7H 9H"]
     game = load(hand_size=2, belote=True, min_bid=11, max_bid=11)
     state = move(dealt(game, hands), "pass", "11♠", "pass", "pass", "pass")
@@ -291,7 +294,7 @@ def test_belote_of_the_defence_changes_nothing():
     assert state.returns()[1] == -160
 
 
-def test_trick_reward_is_zero_sum_and_counts_the_last_trick():
+def test_trick_reward_is_zero_sum_and_counts_the_last_trick() -> None:
     calls = ("pass", "50♠", "pass", "pass", "pass")
     assert one_trick(*calls, trick_reward=0.1) == pytest.approx([-50 - 5.1, 50 + 5.1] * 2)
     bounds = coinche_rules(trick_reward=0.1)
@@ -316,11 +319,11 @@ VARIANTS = [
 ]
 
 
-def names_of(cards):
+def names_of(cards: int) -> list[Card]:
     return [(SUITS[card // 8], RANKS[card % 8]) for card in range(32) if cards >> card & 1]
 
 
-def choose(actions, rng):
+def choose(actions: list[int], rng: random.Random) -> int:
     """Mostly modest auctions (a uniform choice among the calls jumps to capot nearly always), some wild ones."""
     if actions[0] == 32 and rng.random() < 0.85:
         cheap = [action for action in actions if action == 32 or action >= 73] + actions[1:6]
@@ -329,7 +332,7 @@ def choose(actions, rng):
 
 
 @pytest.mark.parametrize("parameters", VARIANTS, ids=str)
-def test_lockstep_with_the_oracle(parameters):
+def test_lockstep_with_the_oracle(parameters: dict[str, Any]) -> None:
     rules = coinche_rules(**parameters)
     kernel = rules.compiled_kernel()
     rng = random.Random(str(parameters))
@@ -362,7 +365,7 @@ def test_lockstep_with_the_oracle(parameters):
     assert decisions > 400 * 3
 
 
-def test_a_card_shows_exactly_what_it_must():
+def test_a_card_shows_exactly_what_it_must() -> None:
     """`shown_absent` is the converse of `playable`: a card is legal from a hand without the cards it denies."""
     rng = random.Random(5)
     seen = set()
@@ -383,7 +386,7 @@ def test_a_card_shows_exactly_what_it_must():
     assert len(seen) > 30
 
 
-def test_passing_for_ever_is_no_equilibrium():
+def test_passing_for_ever_is_no_equilibrium() -> None:
     """With eight cards of a suit a capot cannot fail, however the others call and play: 250 points or more."""
     rules = coinche_rules()
     kernel = rules.compiled_kernel()

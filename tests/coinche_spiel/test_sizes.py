@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def walk(current_player, legal_actions, apply_action, chance_outcomes, informati
             moves_left[depth] = legal_actions(states[depth], moves[depth])
 
 
-def sizes(parameters, most_nodes):
+def sizes(parameters: dict[str, Any], most_nodes: int) -> tuple[int, ...]:
     """(deals, decision nodes, terminals, information sets)"""
     rules = coinche_rules(**parameters)
     kernel = rules.compiled_kernel()
@@ -96,18 +97,18 @@ def sizes(parameters, most_nodes):
         pytest.param(M3, (2_520, 5_630_304, 893_400, 2_802_032), id="M3", marks=pytest.mark.slow),
     ],
 )
-def test_exact_size(parameters, expected):
+def test_exact_size(parameters: dict[str, Any], expected: tuple[int, ...]) -> None:
     assert sizes(parameters, expected[1]) == expected
 
 
-def auctions(parameters):
+def auctions(parameters: dict[str, Any]) -> tuple[int, int]:
     """(number of complete auctions, calls in the longest): suits and callers of earlier bids do not matter later."""
     rules = coinche_rules(**parameters)
     out = np.empty(75, np.int64)
     relevant = (slots.VALUE, slots.DECLARER, slots.COINCHER, slots.SURCOINCHER, slots.PASSES, slots.TURN)
 
     @cache
-    def count(key):
+    def count(key: tuple[int, ...]) -> tuple[int, int]:
         state = rules.new_state()
         state[slots.PHASE] = slots.BIDDING
         state[slots.TRUMP] = 0
@@ -151,27 +152,27 @@ SMALL = {"suits": 2, "ranks": "9JTA", "hand_size": 2, "min_bid": 50, "capot_valu
     ],
     ids=str,
 )
-def test_auctions(parameters, expected):
+def test_auctions(parameters: dict[str, Any], expected: tuple[int, int]) -> None:
     assert auctions(parameters) == expected
 
 
-def test_longest_auction_without_coinche():
+def test_longest_auction_without_coinche() -> None:
     assert auctions({"coinche": False})[1] == 34
 
 
-def test_longest_game():
+def test_longest_game() -> None:
     rules = coinche_rules()
     assert (rules.max_game_length, rules.max_chance_nodes) == (69, 31)
 
 
 @pytest.mark.parametrize(("parameters", "points"), [({}, 162), (M0, 54), (M1, 88), (D0, 74)], ids=str)
-def test_points_of_the_deck(parameters, points):
+def test_points_of_the_deck(parameters: dict[str, Any], points: int) -> None:
     """A trick reward of one pays the difference of all points, so the payoff bounds show the total."""
     without, with_points = coinche_rules(**parameters), coinche_rules(**parameters, trick_reward=1.0)
     assert with_points.max_utility - without.max_utility == points
 
 
-def test_number_of_deals():
+def test_number_of_deals() -> None:
     root = coinche_rules().root
     rooms = root[deck.ROOM : deck.ROOM + 4].tolist()
     assert math.factorial(32) // math.prod(map(math.factorial, rooms)) == 99_561_092_450_391_000

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -10,6 +12,7 @@ import pytest
 
 import coinche_spiel  # noqa: F401 registers the game
 from cardtable.randomness import generator
+from cardtable.rules import Rules
 from coinche_spiel import state as slots
 from coinche_spiel.rules import coinche_rules
 
@@ -21,7 +24,9 @@ VARIANTS = [
 ]
 
 
-def random_positions(rules, games, seed):
+def random_positions(
+    rules: Rules, games: int, seed: int
+) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, list[int], int] | None]]:
     kernel = rules.compiled_kernel()
     stream = generator(seed)
     rng = np.random.default_rng(seed)
@@ -39,9 +44,10 @@ def random_positions(rules, games, seed):
 
 
 @pytest.mark.parametrize("parameters", VARIANTS, ids=str)
-def test_renaming_commutes_with_playing(parameters):
+def test_renaming_commutes_with_playing(parameters: dict[str, Any]) -> None:
     rules = coinche_rules(**parameters)
     kernel, symmetry = rules.compiled_kernel(), rules.symmetry
+    assert symmetry is not None
     suits = int(rules.root[slots.SUITS])
     names = [np.array(order, np.int64) for order in itertools.permutations(range(suits))]
     out = np.empty(75, np.int64)
@@ -65,9 +71,12 @@ def test_renaming_commutes_with_playing(parameters):
 
 
 @pytest.mark.parametrize("parameters", VARIANTS, ids=str)
-def test_signatures_tell_suits_apart_exactly_if_swapping_them_changes_what_a_player_knows(parameters):
+def test_signatures_tell_suits_apart_exactly_if_swapping_them_changes_what_a_player_knows(
+    parameters: dict[str, Any],
+) -> None:
     rules = coinche_rules(**parameters)
     kernel, symmetry = rules.compiled_kernel(), rules.symmetry
+    assert symmetry is not None
     suits = int(rules.root[slots.SUITS])
     rows = np.empty((suits, symmetry.signature_words), np.int64)
     swapped = np.empty_like(rules.root)
@@ -88,8 +97,9 @@ def test_signatures_tell_suits_apart_exactly_if_swapping_them_changes_what_a_pla
     assert outcomes == {True, False}
 
 
-def test_signatures_of_hand_and_history_alone():
+def test_signatures_of_hand_and_history_alone() -> None:
     rules = coinche_rules()
+    assert rules.symmetry is not None
     for state, _ in random_positions(rules, 2, seed=3):
         both, hand, history = (np.empty((4, 4), np.int64) for _ in range(3))
         rules.symmetry.signatures(state, 1, True, True, both)
@@ -99,7 +109,7 @@ def test_signatures_of_hand_and_history_alone():
         assert (hand & history == 0).all()
 
 
-def test_two_isomorphic_deals_of_a_solvable_game():
+def test_two_isomorphic_deals_of_a_solvable_game() -> None:
     """D0: of the 90 deals, swapping the suits leaves 90 = 2 * (orbits of size two) + (orbits of size one)."""
     game = pyspiel.load_game(
         "python_coinche",

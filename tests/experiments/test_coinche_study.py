@@ -24,14 +24,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
 
 
-def test_eight_trumps_always_take_everything():
+def test_eight_trumps_always_take_everything() -> None:
     points = study(parse_cards("7H 8H 9H JH QH KH 10H AH"), worlds=6, leader=3)
     assert (points[1] == 252).all()
     row = summary(points)[1]
     assert (row["points"], row["±"], row[">=160"], row["capot"]) == (162, 0, 1, 1)
 
 
-def test_worlds_are_complete_deals_and_fair():
+def test_worlds_are_complete_deals_and_fair() -> None:
     hand = parse_hand(HAND)
     worlds = sample_worlds(hand, 6000, seed=1)
     assert (worlds[:, 0] == hand).all()
@@ -43,7 +43,7 @@ def test_worlds_are_complete_deals_and_fair():
     assert max(abs(share - 1 / 3) for share in shares) < 4.5 * math.sqrt(2 / 9 / 6000)
 
 
-def test_the_long_trump_suit_is_the_best_and_shares_fall_with_the_value():
+def test_the_long_trump_suit_is_the_best_and_shares_fall_with_the_value() -> None:
     rows = summary(study(parse_hand(HAND), worlds=40, seed=2))
     means = [row["points"] for row in rows]
     assert max(means) == means[0]
@@ -52,9 +52,11 @@ def test_the_long_trump_suit_is_the_best_and_shares_fall_with_the_value():
         assert reached == sorted(reached, reverse=True)
 
 
-def test_plot_has_a_curve_for_every_trump():
+def test_plot_has_a_curve_for_every_trump() -> None:
     figure = plot(study(parse_hand(HAND), worlds=4), parse_hand(HAND))
-    assert len(figure.axes[0].get_legend().get_texts()) == 4
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 4
 
 
 @pytest.mark.parametrize(
@@ -66,12 +68,12 @@ def test_plot_has_a_curve_for_every_trump():
         ("", "names 0"),
     ],
 )
-def test_malformed_hands_are_refused(hand, complaint):
+def test_malformed_hands_are_refused(hand: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         parse_hand(hand)
 
 
-def test_runner_writes_its_results_and_explains_mistakes(tmp_path):
+def test_runner_writes_its_results_and_explains_mistakes(tmp_path: Path) -> None:
     done = run(f"--hand={HAND}", "--quick", f"--out={tmp_path}")
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((tmp_path / "results.csv").open()))
@@ -84,7 +86,7 @@ def test_runner_writes_its_results_and_explains_mistakes(tmp_path):
 
 
 @pytest.mark.slow
-def test_speed_rows_compare_with_the_peer_where_it_is_installed():
+def test_speed_rows_compare_with_the_peer_where_it_is_installed() -> None:
     rows = measure(deals=2, seed=3)
     assert len(rows) == 5
     assert all(row["ours (µs)"] > 0 for row in rows)

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pyspiel
@@ -16,20 +17,21 @@ from gongzhu_spiel import players, rules
 from gongzhu_spiel import state as slots
 from gongzhu_spiel.players import mr_greed, mr_if, mr_team
 from tests.gongzhu_spiel import oracle
+from tests.gongzhu_spiel.oracle import Card
 
 CARDS = oracle.full_deck()
 FULL = rules.gongzhu_rules(4, 13, 0)
 
 
-def number(name):
+def number(name: str) -> int:
     return CARDS.index((name[0], name[1:]))
 
 
-def card_set(names):
+def card_set(names: str) -> int:
     return sum(1 << number(name) for name in names.split())
 
 
-def position(table, hand):
+def position(table: str, hand: str) -> np.ndarray:
     """Seat 0 leads; the cards of `table` are played, and the next seat holds `hand`."""
     state = FULL.new_state()
     names = table.split()
@@ -56,7 +58,7 @@ def position(table, hand):
     return state
 
 
-def choice(player, table, hand):
+def choice(player: Callable, table: str, hand: str) -> str:
     return "".join(CARDS[player(position(table, hand), generator(1))])
 
 
@@ -93,18 +95,18 @@ def choice(player, table, hand):
         ("H9 HJ", "H2 H10 HQ", "H10"),
     ],
 )
-def test_mr_if(table, hand, card):
+def test_mr_if(table: str, hand: str, card: str) -> None:
     assert choice(mr_if, table, hand) == card
 
 
-def test_mr_if_without_a_safe_lead_avoids_danger():
+def test_mr_if_without_a_safe_lead_avoids_danger() -> None:
     state = position("", "SQ S2 HK H3 DJ D2 C10 C2")
     leads = {"".join(CARDS[mr_if(state, generator(seed))]) for seed in range(60)}
     assert leads >= {"S2", "H3", "D2", "C2"}
     assert len(leads & {"SQ", "HK", "DJ", "C10"}) < 4  # five draws rarely find only dangerous cards
 
 
-def test_mr_if_without_a_lower_heart_plays_any():
+def test_mr_if_without_a_lower_heart_plays_any() -> None:
     state = position("H2 H3", "H9 HQ HK")
     assert {"".join(CARDS[mr_if(state, generator(seed))]) for seed in range(40)} == {"H9", "HQ", "HK"}
 
@@ -122,11 +124,11 @@ def test_mr_if_without_a_lower_heart_plays_any():
         ("H9 H2 H3", "HA H10", "H10"),  # -60 with the ten, -100 with the ace
     ],
 )
-def test_mr_greed_as_the_last_player(table, hand, card):
+def test_mr_greed_as_the_last_player(table: str, hand: str, card: str) -> None:
     assert choice(mr_greed, table, hand) == card
 
 
-def test_mr_greed_weighs_what_is_still_out():
+def test_mr_greed_weighs_what_is_still_out() -> None:
     """The ace of spades is worth getting rid of while the queen is out: 11 + 50 against 30 + 9 for the king."""
     assert choice(mr_greed, "C2 C3 C4", "SA SK D4") == "SA"
     assert choice(mr_greed, "C2 SQ C4", "SA DQ D4") == "SA"  # even with the queen gone: 11 against 8
@@ -139,7 +141,9 @@ PLAIN_BURDEN = dict(zip(oracle.RANKS[::-1], [11, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1, 0
 class PlainGreed:
     """Mr. Greed's look at a trick with open hands, recursively and in words, after the description of the paper."""
 
-    def __init__(self, hands, taken, leader, table, root):
+    def __init__(
+        self, hands: list[set[Card]], taken: list[set[Card]], leader: int, table: list[Card], root: int
+    ) -> None:
         self.hands, self.taken, self.leader, self.root = hands, taken, leader, root
         self.captured = set().union(*taken)
         self.sight = {len(table): hands[root] | set(table)}
@@ -147,10 +151,10 @@ class PlainGreed:
         self.to_come = math.floor((-200 - sum(self.raw)) / 4)
 
     @staticmethod
-    def points(card):
+    def points(card: Card) -> int:
         return {("S", "Q"): -100, ("D", "J"): 100}.get(card, oracle.HEART_POINTS.get(card[1], -10) * (card[0] == "H"))
 
-    def trick_value(self, trick):
+    def trick_value(self, trick: list[Card]) -> float:
         """For the second and the fourth player."""
         place = max(range(4), key=lambda p: (trick[p][0] == trick[0][0], oracle.RANKS.index(trick[p][1])))
         winner = (self.leader + place) % 4
@@ -161,7 +165,7 @@ class PlainGreed:
             value = 2 * value + self.raw[winner] + self.to_come
         return value if place in (1, 3) else -value
 
-    def relief(self, card, sight):
+    def relief(self, card: Card, sight: set[Card]) -> float:
         suit, rank = card
         relief = 0 if suit == "H" and rank in "JQKA" else PLAIN_BURDEN[rank]
         gone = sight | self.captured
@@ -174,7 +178,7 @@ class PlainGreed:
             relief += int(-share * (self.to_come + self.raw[self.root]))
         return relief
 
-    def value_after(self, trick):
+    def value_after(self, trick: list[Card]) -> float:
         """Each later player takes the card that is best for her, the lowest of equal ones."""
         place = len(trick)
         if place == 4:
@@ -189,7 +193,7 @@ class PlainGreed:
         return max(options.values(), key=lambda pair: pair[0])[1]
 
 
-def test_mr_greed_predicts_the_replies_as_the_paper_says():
+def test_mr_greed_predicts_the_replies_as_the_paper_says() -> None:
     actions = np.empty(52, np.int64)
     mind = np.empty(players.MIND_SIZE, np.int64)
     compared = 0
@@ -225,7 +229,7 @@ def test_mr_greed_predicts_the_replies_as_the_paper_says():
 
 
 @pytest.mark.parametrize("player", [mr_if, mr_greed, mr_team])
-def test_players_only_play_legal_cards_and_only_use_what_they_know(player):
+def test_players_only_play_legal_cards_and_only_use_what_they_know(player: Callable) -> None:
     """Dealing the unseen cards again changes nothing for a player with the same random numbers."""
     actions = np.empty(52, np.int64)
     for seed in range(30):
@@ -251,24 +255,24 @@ def match_of(first: str, second: str, deals: int, seed: int) -> Match:
     ("first", "second", "published", "deals"),
     [("if", "random", 185, 2048), ("greed", "random", 270, 1024), ("greed", "if", 78, 1024)],
 )
-def test_published_strength(first, second, published, deals):
+def test_published_strength(first: str, second: str, published: float, deals: int) -> None:
     match = match_of(first, second, deals, seed=3)
     assert abs(match.score.mean - published) < 10 + 3 * match.score.standard_error
     assert 125 < match.per_deal().std() < 180  # published: 130 to 172 for the mean of a deal's two games
 
 
-def test_monte_carlo_player_beats_mr_if():
+def test_monte_carlo_player_beats_mr_if() -> None:
     score = match_of("monte_carlo(worlds=20,rollout=team)", "if", 96, seed=4).score
     assert score.mean > 3 * score.standard_error
 
 
 @pytest.mark.slow
-def test_monte_carlo_player_over_mr_greed():
+def test_monte_carlo_player_over_mr_greed() -> None:
     """The bar of the project: 60 points with 100 worlds on 1,024 deals."""
     assert match_of("monte_carlo(worlds=100,rollout=team)", "greed", 1024, seed=1).score.mean >= 60
 
 
-def test_bots_play_a_game():
+def test_bots_play_a_game() -> None:
     game = pyspiel.load_game("python_gongzhu")
     names = ("greed", "random", "monte_carlo(worlds=5,rollout=if)", "if")
     seats = [find_player(name, game).bot(game, seat, seed=seat) for seat, name in enumerate(names)]
@@ -277,7 +281,7 @@ def test_bots_play_a_game():
     assert sum(returns) == 0
 
 
-def test_bots_refuse_nonsense():
+def test_bots_refuse_nonsense() -> None:
     game = pyspiel.load_game("python_gongzhu")
     with pytest.raises(ValueError, match=r"no player 'greedy' .* did you mean greed"):
         find_player("greedy", game)
@@ -296,6 +300,6 @@ def test_bots_refuse_nonsense():
         find_player("random", small).bot(small, 1).step(state)
 
 
-def test_player_names():
+def test_player_names() -> None:
     assert players_of(pyspiel.load_game("python_gongzhu")) == ["random", "if", "greed", "team", "monte_carlo"]
     assert len(players.BURDEN) == 52

@@ -3,7 +3,9 @@
 import itertools
 import random
 from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -18,12 +20,14 @@ import gongzhu_spiel  # noqa: F401
 from cardtable import deck
 from cardtable.batch import play_out
 from cardtable.randomness import generator
+from cardtable.rules import Rules
 from gongzhu_spiel import rules
 from gongzhu_spiel import state as slots
 from gongzhu_spiel.features import OPEN_HAND_FEATURES, open_hand_features
 from solvers.best_response import evaluate
 from solvers.cfr import CFRSolver
 from tests.gongzhu_spiel import oracle
+from tests.gongzhu_spiel.oracle import Card
 from tests.variants import GONGZHU_SMALL
 
 FULL = rules.gongzhu_rules(4, 13, 0)
@@ -31,11 +35,11 @@ CARDS = oracle.full_deck()
 PERFECT_RECALL = pyspiel.IIGObservationType(perfect_recall=True)
 
 
-def card_set(cards, deck_cards=CARDS):
+def card_set(cards: Iterable[Card], deck_cards: Sequence[Card] = CARDS) -> int:
     return sum(1 << deck_cards.index(card) for card in cards)
 
 
-def named(text):
+def named(text: str) -> set[Card]:
     """Cards such as `C10 H2`."""
     return {(name[0], name[1:]) for name in text.split()}
 
@@ -62,21 +66,21 @@ WORTH = {
 
 
 @pytest.mark.parametrize("cards", WORTH)
-def test_worth_of_cards(cards):
+def test_worth_of_cards(cards: str) -> None:
     assert rules.score(FULL.root, card_set(named(cards))) == WORTH[cards]
 
 
-def test_scored_cards():
+def test_scored_cards() -> None:
     names = [CARDS[card] for card in slots.scored_cards(FULL.root)]
     assert names == [("H", rank) for rank in oracle.RANKS] + [("S", "Q"), ("D", "J"), ("C", "10")]
 
 
-def test_largest_results_are_those_of_the_literature():
+def test_largest_results_are_those_of_the_literature() -> None:
     assert (FULL.min_utility, FULL.max_utility) == (-700, 700)
 
 
 @pytest.mark.parametrize(("suits", "ranks"), [(2, 4), (4, 4), (4, 5), (4, 1), (4, 3)])
-def test_largest_results_by_trying_every_distribution(suits, ranks):
+def test_largest_results_by_trying_every_distribution(suits: int, ranks: int) -> None:
     variant = rules.gongzhu_rules(suits, ranks, 0)
     deck_cards = oracle.full_deck(suits, ranks)
     scored = [card for card in deck_cards if card[0] == "H" or card in named("SQ DJ C10")]
@@ -93,7 +97,7 @@ variants = st.sampled_from([(4, 13, 0), (4, 13, 2), (4, 5, 1), (2, 4, 0), (4, 3,
 
 
 @given(variants, st.randoms(use_true_random=False))
-def test_same_as_the_plain_rules(variant, chance):
+def test_same_as_the_plain_rules(variant: tuple[int, int, int], chance: random.Random) -> None:
     suits, ranks, leader = variant
     game = pyspiel.load_game(f"python_gongzhu(suits={suits},ranks={ranks},leader={leader})")
     deck_cards = oracle.full_deck(suits, ranks)
@@ -105,7 +109,7 @@ def test_same_as_the_plain_rules(variant, chance):
         for seat in range(4)
     ]
     assert {len(hand) for hand in hands} == {len(deck_cards) // 4}
-    plays = []
+    plays: list[Card] = []
     while True:
         position = oracle.look(hands, plays, leader)
         for seat in range(4):
@@ -123,12 +127,12 @@ def test_same_as_the_plain_rules(variant, chance):
     assert state.returns() == [result, -result, result, -result]
 
 
-def test_size_of_the_smallest_game_by_walking_the_plain_rules():
+def test_size_of_the_smallest_game_by_walking_the_plain_rules() -> None:
     """The numbers that the walk of the pyspiel game must meet in the conformance tests."""
     assert oracle.size(2, 4) == (85032, 14976, 47692, Fraction(44, 7))
 
 
-def test_the_smallest_game_is_solved():
+def test_the_smallest_game_is_solved() -> None:
     """Exact value of random play, and an equilibrium of four players (nothing promises that CFR+ finds one)."""
     game = pyspiel.load_game(GONGZHU_SMALL)
     solver = CFRSolver(game, variant="cfr_plus")
@@ -138,14 +142,14 @@ def test_the_smallest_game_is_solved():
     assert solver.nash_conv() < 1e-3 * start
 
 
-def test_random_play_is_fair_and_spreads_as_published():
+def test_random_play_is_fair_and_spreads_as_published() -> None:
     """The spread of single games, about 245 points, is what the literature's standard errors imply."""
     results = play_out(FULL, 100_000, seed=1).returns[:, 0]
     assert abs(results.mean()) < 5 * results.std() / np.sqrt(len(results))
     assert results.std() == pytest.approx(245, rel=0.05)
 
 
-def random_state(variant, moves, seed):
+def random_state(variant: Rules, moves: int, seed: int) -> np.ndarray:
     """A dealt state after so many random moves."""
     source, chance = generator(seed), random.Random(seed)
     state = variant.new_state()
@@ -157,10 +161,10 @@ def random_state(variant, moves, seed):
     return state
 
 
-def consistent_hands(state, player):
+def consistent_hands(state: np.ndarray, player: int) -> set[tuple[int, ...]]:
     """All ways to hold the unseen cards given hand sizes and voids seen in the history, by trying them all."""
     history = [oracle_play(state, index) for index in range(int(state[slots.CARDS_PLAYED]))]
-    voids = {seat: set() for seat in range(4)}
+    voids: dict[int, set[int]] = {seat: set() for seat in range(4)}
     for start in range(0, len(history), 4):
         trick = history[start : start + 4]
         for seat, card in trick[1:]:
@@ -181,19 +185,19 @@ def consistent_hands(state, player):
     return found
 
 
-def oracle_play(state, index):
+def oracle_play(state: np.ndarray, index: int) -> tuple[int, int]:
     """The index-th play, from the packed history: eight bits each, seven to a word."""
     entry = int(state[slots.HISTORY + index // 7]) >> 8 * (index % 7) & 255
     return entry >> 6, entry & 63
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_resample_is_uniform_over_what_the_player_cannot_tell_apart(seed):
+def test_resample_is_uniform_over_what_the_player_cannot_tell_apart(seed: int) -> None:
     state = random_state(FULL, 41 + seed % 5, seed)
     player = seed % 4
     others = [seat for seat in range(4) if seat != player]
     possible = consistent_hands(state, player)
-    counts = Counter()
+    counts: Counter[tuple[int, ...]] = Counter()
     source = generator(seed)
     for _ in range(40 * len(possible)):
         copy = state.copy()
@@ -209,10 +213,10 @@ def test_resample_is_uniform_over_what_the_player_cannot_tell_apart(seed):
     assert len(possible) == 1 or stats.chisquare(observed).pvalue > 1e-5
 
 
-def test_information_keys_tell_states_apart_exactly():
+def test_information_keys_tell_states_apart_exactly() -> None:
     """In a tiny game: two states share a player's key exactly if they share hand and history."""
     game = pyspiel.load_game("python_gongzhu(suits=2,ranks=4)")
-    known = {}
+    known: dict[tuple[int, ...], Any] = {}
     for seed in range(300):
         state = random_state(game.rules, seed % 8, seed)
         for player in range(4):
@@ -224,7 +228,7 @@ def test_information_keys_tell_states_apart_exactly():
     assert len(set(known.values())) == len(known)
 
 
-def test_open_hand_features():
+def test_open_hand_features() -> None:
     """The paper's 434 numbers: hands, captured scored cards, table; all seen from the player to move."""
     for seed in range(20):
         state = random_state(FULL, 7 + 2 * seed, seed)
@@ -254,7 +258,7 @@ def test_open_hand_features():
 
 
 @pytest.mark.parametrize(("suits", "ranks", "leader"), [(4, 13, 0), (3, 8, 2)])
-def test_tensors(suits, ranks, leader):
+def test_tensors(suits: int, ranks: int, leader: int) -> None:
     """Piece by piece what RULES.md promises, for every seat, from the history alone."""
     game = pyspiel.load_game(f"python_gongzhu(suits={suits},ranks={ranks},leader={leader})")
     cards = oracle.full_deck(suits, ranks)
@@ -270,7 +274,8 @@ def test_tensors(suits, ranks, leader):
         while state.is_chance_node():
             state.apply_action(chance.choice(state.legal_actions()))
         hands = [{card for index, card in enumerate(cards) if deck.pile_of(state.array, index) == s} for s in range(4)]
-        plays, seats = [], []
+        plays: list[Card] = []
+        seats: list[int] = []
         while len(plays) < 7 * seed:
             seats.append(state.current_player())
             plays.append(cards[chance.choice(state.legal_actions())])
@@ -279,12 +284,15 @@ def test_tensors(suits, ranks, leader):
                 break
         position, voids = oracle.look(hands, plays, leader), oracle.shown_voids(plays, leader)
 
-        def marks(chosen, of=cards):
+        def marks(chosen: Collection[Any], of: Sequence[Any] = cards) -> list[float]:
             return [float(card in chosen) for card in of]
 
         played = [{card for s, card in zip(seats, plays, strict=True) if s == seat} for seat in range(4)]
         for player in range(4):
-            who_and_hand = {"player": marks({player}, range(4)), "hand": marks(position.holding[player])}
+            who_and_hand: dict[str, Any] = {
+                "player": marks({player}, range(4)),
+                "hand": marks(position.holding[player]),
+            }
             expected = who_and_hand | {
                 "turn": marks({position.player}, range(4)),
                 "table": [marks(played[seat] & set(position.table)) for seat in range(4)],
@@ -307,7 +315,7 @@ def test_tensors(suits, ranks, leader):
                 assert information.dict[name].ravel().tolist() == np.ravel(values).tolist(), name
 
 
-def test_scores_lie_between_minus_600_and_600():
+def test_scores_lie_between_minus_600_and_600() -> None:
     """Every set of scored cards a player can have."""
     numbers = slots.scored_cards(FULL.root)
     scores = [
@@ -318,7 +326,7 @@ def test_scores_lie_between_minus_600_and_600():
     assert (min(scores), max(scores)) == (-600, 600)
 
 
-def test_open_hand_features_need_the_full_deck():
+def test_open_hand_features_need_the_full_deck() -> None:
     small = random_state(rules.gongzhu_rules(4, 5, 0), 3, 1)
     with pytest.raises(ValueError, match="full deck"):
         open_hand_features(small, 0, np.zeros(OPEN_HAND_FEATURES, np.float32))
@@ -336,10 +344,10 @@ def test_open_hand_features_need_the_full_deck():
         ("suits=3,ranks=7", r"suits \* ranks is 21; allowed: a deck that divides among 4 hands"),
     ],
 )
-def test_impossible_parameters(parameters, complaint):
+def test_impossible_parameters(parameters: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         pyspiel.load_game(f"python_gongzhu({parameters})")
 
 
-def test_teams():
+def test_teams() -> None:
     assert pyspiel.load_game("python_gongzhu").teams == ((0, 2), (1, 3))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyspiel
 
+Load = Callable[[str], pyspiel.Game]  # what the fixture `load` is
 UTILITY = pyspiel.GameType.Utility
 
 

@@ -8,6 +8,7 @@ from open_spiel.python.algorithms import exploitability as openspiel_exploitabil
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import best_response, evaluate, exploitability, nash_conv
 from solvers.cfr import CFRSolver
+from tests.solvers.games import Load
 
 OPENSPIEL_GAMES = ["kuhn_poker", "leduc_poker", "kuhn_poker(players=3)", "kuhn_poker(players=4)"]
 
@@ -21,7 +22,7 @@ def random_policy(game: pyspiel.Game, seed: int) -> openspiel_policy.TabularPoli
 
 
 @pytest.mark.parametrize("name", OPENSPIEL_GAMES)
-def test_nash_conv_of_random_policies_is_that_of_openspiel(load, name: str) -> None:
+def test_nash_conv_of_random_policies_is_that_of_openspiel(load: Load, name: str) -> None:
     game = load(name)
     for seed in range(2):
         policy = random_policy(game, seed)
@@ -33,7 +34,7 @@ def test_nash_conv_of_random_policies_is_that_of_openspiel(load, name: str) -> N
 
 
 @pytest.mark.parametrize("name", OPENSPIEL_GAMES)
-def test_nash_conv_of_averages_is_that_of_openspiel(load, name: str) -> None:
+def test_nash_conv_of_averages_is_that_of_openspiel(load: Load, name: str) -> None:
     game = load(name)
     solver = CFRSolver(game, threads=1)
     solver.run(20)
@@ -44,7 +45,7 @@ def test_nash_conv_of_averages_is_that_of_openspiel(load, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_nash_conv_in_liars_dice(load) -> None:
+def test_nash_conv_in_liars_dice(load: Load) -> None:
     game = load("liars_dice")
     solver = CFRSolver(game)
     solver.run(10)
@@ -52,7 +53,7 @@ def test_nash_conv_in_liars_dice(load) -> None:
     assert solver.nash_conv() == pytest.approx(expected, abs=1e-9)
 
 
-def test_nash_conv_of_a_general_sum_game_is_that_of_openspiel(load) -> None:
+def test_nash_conv_of_a_general_sum_game_is_that_of_openspiel(load: Load) -> None:
     game = pyspiel.convert_to_turn_based(load("matrix_pd"))
     policy = random_policy(game, 3)
     assert nash_conv(game, policy) == pytest.approx(openspiel_exploitability.nash_conv(game, policy), abs=1e-9)
@@ -61,7 +62,7 @@ def test_nash_conv_of_a_general_sum_game_is_that_of_openspiel(load) -> None:
 @pytest.mark.parametrize(
     "name", ["python_toepen(suits=2,ranks=2,hand_size=2)", pytest.param("python_kuhn_collab", marks=pytest.mark.slow)]
 )
-def test_our_games_agree_with_openspiels_python_walk(load, name: str) -> None:
+def test_our_games_agree_with_openspiels_python_walk(load: Load, name: str) -> None:
     game = load(name)
     solver = CFRSolver(game, initial="random", seed=1)
     solver.run(3)
@@ -80,7 +81,7 @@ UNIFORM_TOEPEN = {  # value, best response of each player, NashConv of the unifo
 
 
 @pytest.mark.parametrize("parameters", UNIFORM_TOEPEN)
-def test_uniform_policy_in_toepen(load, parameters: str) -> None:
+def test_uniform_policy_in_toepen(load: Load, parameters: str) -> None:
     game = load(f"python_toepen({parameters})")
     result = evaluate(game, openspiel_policy.UniformRandomPolicy(game))
     value, first, second, total = UNIFORM_TOEPEN[parameters]
@@ -89,7 +90,7 @@ def test_uniform_policy_in_toepen(load, parameters: str) -> None:
     assert result.nash_conv == pytest.approx(total, abs=1e-9)
 
 
-def test_uniform_policy_in_collaborative_kuhn(load) -> None:
+def test_uniform_policy_in_collaborative_kuhn(load: Load) -> None:
     game = load("python_kuhn_collab")
     uniform = openspiel_policy.UniformRandomPolicy(game)
     result = evaluate(game, uniform)
@@ -101,7 +102,7 @@ def test_uniform_policy_in_collaborative_kuhn(load) -> None:
 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "kuhn_poker(players=3)"])
-def test_best_response_policy_earns_its_value(load, name: str) -> None:
+def test_best_response_policy_earns_its_value(load: Load, name: str) -> None:
     game = load(name)
     policy = random_policy(game, 5)
     for player in range(game.num_players()):
@@ -111,13 +112,13 @@ def test_best_response_policy_earns_its_value(load, name: str) -> None:
         assert evaluate(game, response.policy).values[player] == pytest.approx(response.value, abs=1e-9)
 
 
-def test_a_sequence_form_may_stand_for_its_game(load) -> None:
+def test_a_sequence_form_may_stand_for_its_game(load: Load) -> None:
     form = SequenceForm.from_game(load("kuhn_poker"))
     uniform = openspiel_policy.UniformRandomPolicy(load("kuhn_poker"))
     assert nash_conv(form, uniform) == pytest.approx(11 / 12)
 
 
-def test_bad_policies_and_players_are_refused(load) -> None:
+def test_bad_policies_and_players_are_refused(load: Load) -> None:
     game = load("kuhn_poker")
     policy = random_policy(game, 0)
     policy.action_probability_array[0] *= 2

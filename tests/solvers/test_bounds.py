@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -13,9 +15,10 @@ from open_spiel.python.policy import Policy, UniformRandomPolicy
 
 from cardtable import deck
 from solvers.best_response import evaluate
-from solvers.bounds import local_best_response
+from solvers.bounds import Rollout, local_best_response
 from solvers.cfr import CFRSolver
 from solvers.mccfr import ExternalSamplingSolver
+from tests.solvers.games import Load
 from toepen_spiel import state as toepen_slots
 
 TOEPEN = "python_toepen(suits=2,ranks=3,hand_size=2)"
@@ -26,7 +29,7 @@ ERRORS_ALLOWED = 4.0
 class Asked(Policy):
     """A policy that nobody can read as a table; it counts the questions."""
 
-    def __init__(self, game: pyspiel.Game, answer) -> None:
+    def __init__(self, game: pyspiel.Game, answer: Callable) -> None:
         super().__init__(game, list(range(game.num_players())))
         self._answer = answer
         self.questions = 0
@@ -73,7 +76,7 @@ POLICIES = {
 @pytest.mark.parametrize("rollout", ["policy", "uniform", "random"])
 @pytest.mark.parametrize("kind", POLICIES)
 @pytest.mark.parametrize("name", [TOEPEN, KUHN])
-def test_it_stays_below_the_exact_value(load, name: str, kind: str, rollout: str) -> None:
+def test_it_stays_below_the_exact_value(load: Load, name: str, kind: str, rollout: Rollout) -> None:
     game = load(name)
     policy = POLICIES[kind](game)
     exact = evaluate(game, policy)
@@ -97,7 +100,9 @@ def test_it_stays_below_the_exact_value(load, name: str, kind: str, rollout: str
         (TOEPEN, lambda game: Asked(game, timid), 0.9),
     ],
 )
-def test_it_finds_much_of_what_there_is(load, name: str, policy, share: float) -> None:
+def test_it_finds_much_of_what_there_is(
+    load: Load, name: str, policy: Callable[[pyspiel.Game], Any], share: float
+) -> None:
     """The lower end of the interval is that share of the exact NashConv."""
     game = load(name)
     examined = policy(game)
@@ -105,7 +110,7 @@ def test_it_finds_much_of_what_there_is(load, name: str, policy, share: float) -
     assert bound.confidence_interval[0] > share * evaluate(game, examined).nash_conv > 0.5
 
 
-def test_it_reads_what_the_others_tell(load) -> None:
+def test_it_reads_what_the_others_tell(load: Load) -> None:
     """Who bets has won, so folding saves a point; by the cards alone the bettor would hardly ever win.
 
     With unweighted worlds the responder calls and gains 0.56 instead of nearly all there is, 0.8.
@@ -117,7 +122,7 @@ def test_it_reads_what_the_others_tell(load) -> None:
     assert bound.confidence_interval[0] > 0.72
 
 
-def test_asking_and_reading_give_the_same(load) -> None:
+def test_asking_and_reading_give_the_same(load: Load) -> None:
     for name in (TOEPEN, KUHN):
         game = load(name)
         solver = CFRSolver(game)
@@ -129,7 +134,7 @@ def test_asking_and_reading_give_the_same(load) -> None:
         assert 0 < asked.questions <= solver.form.num_information_sets  # each information set once at most
 
 
-def test_one_player_and_seeds(load) -> None:
+def test_one_player_and_seeds(load: Load) -> None:
     game = load(TOEPEN)
     policy = UniformRandomPolicy(game)
     both = local_best_response(game, policy, deals=50, worlds=5, seed=1)
@@ -147,7 +152,7 @@ FULL_SIZE = [
 
 
 @pytest.mark.parametrize("name", FULL_SIZE)
-def test_full_size_games(load, name: str) -> None:
+def test_full_size_games(load: Load, name: str) -> None:
     game = load(name)
     policy = Asked(game, lambda state: dict.fromkeys(state.legal_actions(), 1.0 / len(state.legal_actions())))
     asked = local_best_response(game, policy, player=0, deals=2, worlds=2, seed=1, rollout="random")
@@ -156,7 +161,7 @@ def test_full_size_games(load, name: str) -> None:
     )
 
 
-def test_bad_arguments_are_refused(load) -> None:
+def test_bad_arguments_are_refused(load: Load) -> None:
     game = load(TOEPEN)
     policy = UniformRandomPolicy(game)
     for wrong in ({"player": 2}, {"deals": 1}, {"worlds": 0}, {"rollout": "slow"}, {"confidence": 1.0}):
@@ -168,7 +173,7 @@ def test_bad_arguments_are_refused(load) -> None:
         local_best_response(game, Asked(game, lambda state: {0: 0.5}), deals=2)
 
 
-def test_a_table_with_gaps_is_refused_unless_it_says_otherwise(load) -> None:
+def test_a_table_with_gaps_is_refused_unless_it_says_otherwise(load: Load) -> None:
     game = load(TOEPEN)
     solver = ExternalSamplingSolver(game, seed=1)
     solver.run(3)

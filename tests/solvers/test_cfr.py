@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pyspiel
 import pytest
@@ -9,16 +12,17 @@ from solvers.arrays import layout
 from solvers.arrays.sequence_form import SequenceForm, sequence_form
 from solvers.best_response import probabilities_of
 from solvers.cfr import VARIANTS, CFRSolver
+from tests.solvers.games import Load
 
 
-def largest_difference(solver: CFRSolver, policy) -> float:
+def largest_difference(solver: CFRSolver, policy: Any) -> float:
     """Between the solver's average and another policy, over all actions at which the player can arrive."""
     return float(np.abs(solver.average_policy().probabilities - probabilities_of(solver.form, policy)).max())
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
 @pytest.mark.parametrize(("variant", "openspiel"), [("cfr", pyspiel.CFRSolver), ("cfr_plus", pyspiel.CFRPlusSolver)])
-def test_averages_are_those_of_openspiels_cpp_solvers(load, name: str, variant: str, openspiel) -> None:
+def test_averages_are_those_of_openspiels_cpp_solvers(load: Load, name: str, variant: str, openspiel: Callable) -> None:
     game = load(name)
     ours, theirs = CFRSolver(game, variant), openspiel(game)
     for iteration in range(1, 101):
@@ -41,7 +45,9 @@ def test_averages_are_those_of_openspiels_cpp_solvers(load, name: str, variant: 
     ],
 )
 @pytest.mark.parametrize("name", ["kuhn_poker", "kuhn_poker(players=3)"])
-def test_averages_are_those_of_openspiels_python_solvers(load, name, variant, alternating, openspiel) -> None:
+def test_averages_are_those_of_openspiels_python_solvers(
+    load: Load, name: str, variant: str, alternating: bool, openspiel: Callable
+) -> None:
     game = load(name)
     ours, theirs = CFRSolver(game, variant, alternating), openspiel(game)
     for _ in range(20):
@@ -53,7 +59,7 @@ def test_averages_are_those_of_openspiels_python_solvers(load, name, variant, al
 
 
 @pytest.mark.parametrize(("variant", "bound"), [*zip(VARIANTS, (0.1, 0.01, 0.05, 0.01, 0.01), strict=True)])
-def test_variants_converge_in_leduc(load, variant: str, bound: float) -> None:
+def test_variants_converge_in_leduc(load: Load, variant: str, bound: float) -> None:
     solver = CFRSolver(load("leduc_poker"), variant)
     solver.run(300)
     assert 0.0 < solver.nash_conv() < bound
@@ -62,14 +68,14 @@ def test_variants_converge_in_leduc(load, variant: str, bound: float) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_variants_solve_toepen_of_six_cards(load, variant: str) -> None:
+def test_variants_solve_toepen_of_six_cards(load: Load, variant: str) -> None:
     solver = CFRSolver(load("python_toepen(suits=2,ranks=3,hand_size=2)"), variant)
     solver.run(500)
     assert solver.nash_conv() < 0.05
     assert solver.values()[0] == pytest.approx(0.478252503022, abs=0.01)
 
 
-def test_openspiels_tools_accept_the_policies(load) -> None:
+def test_openspiels_tools_accept_the_policies(load: Load) -> None:
     game = load("kuhn_poker")
     solver = CFRSolver(game)
     solver.run(50)
@@ -80,7 +86,7 @@ def test_openspiels_tools_accept_the_policies(load) -> None:
     assert pyspiel.nash_conv(game, average.to_pyspiel()) == pytest.approx(expected, abs=1e-9)
 
 
-def test_policies_are_snapshots(load) -> None:
+def test_policies_are_snapshots(load: Load) -> None:
     solver = CFRSolver(load("kuhn_poker"))
     solver.run(3)
     before = solver.average_policy()
@@ -89,14 +95,14 @@ def test_policies_are_snapshots(load) -> None:
     assert (before.probabilities == values).all()
 
 
-def test_nothing_done_yet_is_uniform(load) -> None:
+def test_nothing_done_yet_is_uniform(load: Load) -> None:
     solver = CFRSolver(load("kuhn_poker"))
     assert solver.iterations == 0
     assert solver.nash_conv() == pytest.approx(11 / 12)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_random_initial_strategies(load, variant: str) -> None:
+def test_random_initial_strategies(load: Load, variant: str) -> None:
     game = load("leduc_poker")
     start = CFRSolver(game, variant, initial="random", seed=3).current_policy().probabilities
     assert (start == CFRSolver(game, variant, initial="random", seed=3).current_policy().probabilities).all()
@@ -115,7 +121,9 @@ def test_random_initial_strategies(load, variant: str) -> None:
 
 @pytest.mark.parametrize("alternating", [True, False])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_interrupted_and_uninterrupted_runs_are_equal_to_the_last_bit(load, variant: str, alternating: bool) -> None:
+def test_interrupted_and_uninterrupted_runs_are_equal_to_the_last_bit(
+    load: Load, variant: str, alternating: bool
+) -> None:
     game = load("leduc_poker")
     whole = CFRSolver(game, variant, alternating)
     whole.run(25)
@@ -129,7 +137,7 @@ def test_interrupted_and_uninterrupted_runs_are_equal_to_the_last_bit(load, vari
         assert (second.get_state()[name] == table).all(), name
 
 
-def test_foreign_states_are_refused(load) -> None:
+def test_foreign_states_are_refused(load: Load) -> None:
     solver = CFRSolver(load("kuhn_poker"), "dcfr")
     state = solver.get_state()
     with pytest.raises(ValueError, match=r"dcfr.*not of cfr_plus"):
@@ -142,20 +150,20 @@ def test_foreign_states_are_refused(load) -> None:
         solver.set_state({name: table for name, table in state.items() if name != "average"})
 
 
-def test_bad_arguments_are_refused(load) -> None:
+def test_bad_arguments_are_refused(load: Load) -> None:
     game = load("kuhn_poker")
     with pytest.raises(ValueError, match=r"variant is 'cfr\+'; allowed: cfr, cfr_plus"):
         CFRSolver(game, "cfr+")
     with pytest.raises(ValueError, match="no parameter alpha; allowed: none"):
         CFRSolver(game, alpha=2.0)
     with pytest.raises(ValueError, match="initial is 'zero'"):
-        CFRSolver(game, initial="zero")
+        CFRSolver(game, initial="zero")  # type: ignore[arg-type]  # that is the point
     with pytest.raises(ValueError, match="threads is 0"):
         CFRSolver(game, threads=0)
 
 
 @pytest.mark.parametrize("alternating", [True, False])
-def test_results_do_not_depend_on_threads(load, monkeypatch, alternating: bool) -> None:
+def test_results_do_not_depend_on_threads(load: Load, monkeypatch: pytest.MonkeyPatch, alternating: bool) -> None:
     monkeypatch.setattr(layout, "PARALLEL_INFORMATION_SETS", 10)
     form = SequenceForm.from_game(load("leduc_poker"))
     assert len(form.arrays.block_start) == 5  # two blocks a player
@@ -169,7 +177,7 @@ def test_results_do_not_depend_on_threads(load, monkeypatch, alternating: bool) 
     assert solvers[0].nash_conv() == pytest.approx(unsplit.nash_conv(), abs=1e-9)
 
 
-def test_many_players_and_general_sums(load) -> None:
+def test_many_players_and_general_sums(load: Load) -> None:
     tied = load("python_tied_rewards(game=python_kuhn_collab())")
     for game in (load("kuhn_poker(players=4)"), load("python_kuhn_collab"), tied):
         solver = CFRSolver(game, "cfr")
@@ -179,7 +187,7 @@ def test_many_players_and_general_sums(load) -> None:
 
 
 @pytest.mark.slow
-def test_liars_dice_is_the_same_as_in_openspiel(load) -> None:
+def test_liars_dice_is_the_same_as_in_openspiel(load: Load) -> None:
     game = load("liars_dice")
     ours, theirs = CFRSolver(game), pyspiel.CFRPlusSolver(game)
     for _ in range(5):
@@ -189,7 +197,7 @@ def test_liars_dice_is_the_same_as_in_openspiel(load) -> None:
 
 
 @pytest.mark.slow
-def test_toepen_333_is_solved(load) -> None:
+def test_toepen_333_is_solved(load: Load) -> None:
     solver = CFRSolver(load("python_toepen(suits=3,ranks=3,hand_size=3)"), "dcfr", threads=1)
     solver.run(350)
     assert solver.nash_conv() <= 0.001

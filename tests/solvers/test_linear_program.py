@@ -3,6 +3,7 @@ import pytest
 from solvers.best_response import nash_conv
 from solvers.cfr import CFRSolver
 from solvers.linear_program import solve
+from tests.solvers.games import Load
 
 VALUES = {
     "kuhn_poker": -1 / 18,
@@ -16,14 +17,14 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_values(load, name: str) -> None:
+def test_values(load: Load, name: str) -> None:
     solution = solve(load(name))
     assert solution.value == pytest.approx(VALUES[name], abs=1e-9)
     assert solution.nash_conv == pytest.approx(0.0, abs=1e-8)
     assert nash_conv(load(name), solution.policy) == solution.nash_conv
 
 
-def test_leduc_agrees_with_cfr(load) -> None:
+def test_leduc_agrees_with_cfr(load: Load) -> None:
     solution = solve(load("leduc_poker"))
     assert solution.value == pytest.approx(-0.0856064, abs=1e-7)
     assert solution.nash_conv == pytest.approx(0.0, abs=1e-8)
@@ -32,6 +33,6 @@ def test_leduc_agrees_with_cfr(load) -> None:
     assert solver.values()[0] == pytest.approx(solution.value, abs=solver.nash_conv())
 
 
-def test_other_games_are_refused(load) -> None:
+def test_other_games_are_refused(load: Load) -> None:
     with pytest.raises(ValueError, match=r"3 players.*two-player zero-sum"):
         solve(load("kuhn_poker(players=3)"))

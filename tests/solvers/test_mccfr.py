@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -17,10 +19,11 @@ from cardtable.randomness import generator
 from solvers.arrays.memory import GameTooLargeError
 from solvers.arrays.sequence_form import sequence_form
 from solvers.best_response import nash_conv
-from solvers.mccfr import ExternalSamplingSolver, OutcomeSamplingSolver
+from solvers.mccfr import ExternalSamplingSolver, OutcomeSamplingSolver, Where
 from solvers.sampling.hash_table import PLAYER_BITS, row_length
-from solvers.sampling.on_rules import CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY
+from solvers.sampling.on_rules import CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY, RulesSampler
 from solvers.sampling.on_tree import TreeSampler
+from tests.solvers.games import Load
 from toepen_spiel import rules as toepen
 from toepen_spiel import state as toepen_slots
 
@@ -29,11 +32,13 @@ TOEPEN_232 = "python_toepen(suits=2,ranks=3,hand_size=2)"
 INFORMATION_SETS_222 = 336  # with two or more legal actions
 INFORMATION_SETS_232 = 2760
 
+Solver = ExternalSamplingSolver | OutcomeSamplingSolver
+
 
 class Exact:
     """Brute force: counterfactual regrets and reaches for a fixed policy."""
 
-    def __init__(self, game: pyspiel.Game, policy) -> None:
+    def __init__(self, game: pyspiel.Game, policy: Any) -> None:
         self.regrets: dict[str, np.ndarray] = {}
         self.own_reach: dict[str, float] = {}
         self.chance_reach: dict[str, float] = defaultdict(float)
@@ -69,12 +74,14 @@ class Exact:
         return np.array(list(strategy.values())) @ np.array(values)
 
 
-def positions(solver, states: dict[str, pyspiel.State]) -> dict[str, slice]:
+def positions(solver: Solver, states: dict[str, pyspiel.State]) -> dict[str, slice]:
     """Where each information set's numbers are in the contents of the solver."""
     sampler = solver._sampler
     contents = sampler.contents(CUMULATIVE_REGRETS)
     if contents.keys.shape[1] == 0:
-        number = {text: index for index, text in enumerate(sampler.strings)}
+        assert isinstance(sampler, TreeSampler)
+        assert sampler.strings is not None
+        number: dict[Any, int] = {text: index for index, text in enumerate(sampler.strings)}
         place = {name: number[name] for name in states}
     else:
         number = {tuple(row): index for index, row in enumerate(contents.keys.tolist())}
@@ -83,7 +90,7 @@ def positions(solver, states: dict[str, pyspiel.State]) -> dict[str, slice]:
     return {name: slice(*contents.offsets[index : index + 2]) for name, index in place.items()}
 
 
-def sampled_increments(solver, player: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
+def sampled_increments(solver: Solver, player: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
     """(samples, actions) increments of regrets and of cumulative strategies of traversals that all start alike."""
     state = dict(solver.get_state())
     before = [solver._sampler.contents(group).weights for group in (CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY)]
@@ -99,7 +106,7 @@ def sampled_increments(solver, player: int, samples: int) -> tuple[np.ndarray, n
     return increments[0], increments[1]
 
 
-def give_random_regrets(solver) -> None:
+def give_random_regrets(solver: Solver) -> None:
     """Makes every strategy a mixed one, known information sets staying known."""
     random = np.random.default_rng(0)
     if isinstance(solver._sampler, TreeSampler):
@@ -117,7 +124,7 @@ def give_random_regrets(solver) -> None:
 @pytest.mark.parametrize("player", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["external", "outcome"])
 @pytest.mark.parametrize(("name", "where"), [("kuhn_poker", "tree"), (TOEPEN_222, "rules"), (TOEPEN_222, "tree")])
-def test_estimates_are_unbiased(load, name: str, where: str, kind: str, player: int) -> None:
+def test_estimates_are_unbiased(load: Load, name: str, where: Where, kind: str, player: int) -> None:
     game = load(name)
     solver_class = ExternalSamplingSolver if kind == "external" else OutcomeSamplingSolver
     solver = solver_class(game, seed=5, where=where)
@@ -166,7 +173,9 @@ def test_estimates_are_unbiased(load, name: str, where: str, kind: str, player: 
         (TOEPEN_232, ExternalSamplingSolver, {"where": "tree"}, 100_000, 0.08),
     ],
 )
-def test_averages_converge(load, name: str, solver: type, settings: dict, iterations: int, threshold: float) -> None:
+def test_averages_converge(
+    load: Load, name: str, solver: type, settings: dict, iterations: int, threshold: float
+) -> None:
     form = sequence_form(load(name))
     learner = solver(load(name), seed=1, **settings)
     start = nash_conv(form, learner.average_table(form))
@@ -175,10 +184,10 @@ def test_averages_converge(load, name: str, solver: type, settings: dict, iterat
     assert end < threshold < 0.2 * start
 
 
-def test_the_full_average_is_the_average_by_own_reach(load) -> None:
+def test_the_full_average_is_the_average_by_own_reach(load: Load) -> None:
     game = load("leduc_poker")
     solver = ExternalSamplingSolver(game, seed=3, average="full")
-    sums: dict[str, np.ndarray] = defaultdict(lambda: 0.0)
+    sums: dict[str, Any] = defaultdict(float)
     for _ in range(4):
         solver.run(1)
         exact = Exact(game, solver.current_policy())
@@ -191,7 +200,7 @@ def test_the_full_average_is_the_average_by_own_reach(load) -> None:
         assert average == pytest.approx(sums[name] / sums[name].sum(), abs=1e-12)
 
 
-SOLVERS = [
+SOLVERS: list[tuple[str, type, dict[str, Any]]] = [
     ("kuhn_poker", ExternalSamplingSolver, {}),
     ("kuhn_poker", ExternalSamplingSolver, {"average": "full"}),
     ("kuhn_poker", OutcomeSamplingSolver, {}),
@@ -207,7 +216,7 @@ def same(first: dict, second: dict) -> bool:
 
 
 @pytest.mark.parametrize(("name", "solver", "settings"), SOLVERS)
-def test_seeds_and_checkpoints_reproduce(load, name: str, solver: type, settings: dict) -> None:
+def test_seeds_and_checkpoints_reproduce(load: Load, name: str, solver: type, settings: dict) -> None:
     whole, other, resumed, interrupted = (solver(load(name), seed=seed, **settings) for seed in (7, 8, 9, 7))
     whole.run(700)
     other.run(700)
@@ -222,7 +231,7 @@ def test_seeds_and_checkpoints_reproduce(load, name: str, solver: type, settings
 
 
 @pytest.mark.parametrize("solver", [ExternalSamplingSolver, OutcomeSamplingSolver])
-def test_growing_in_the_middle_changes_nothing(load, solver: type) -> None:
+def test_growing_in_the_middle_changes_nothing(load: Load, solver: type) -> None:
     small, large = (solver(load(TOEPEN_232), seed=4) for _ in range(2))
     large._sampler.table.grow(20_000)
     capacity = small._sampler.table.memory_bytes
@@ -232,7 +241,7 @@ def test_growing_in_the_middle_changes_nothing(load, solver: type) -> None:
     assert same(small.get_state(), large.get_state())
 
 
-def test_only_real_choices_have_information_sets(load) -> None:
+def test_only_real_choices_have_information_sets(load: Load) -> None:
     for name, expected in ((TOEPEN_222, INFORMATION_SETS_222), (TOEPEN_232, INFORMATION_SETS_232)):
         on_rules = ExternalSamplingSolver(load(name), seed=1)
         on_tree = ExternalSamplingSolver(load(name), seed=1, where="tree")
@@ -241,11 +250,13 @@ def test_only_real_choices_have_information_sets(load) -> None:
         assert 0.9 * expected < on_rules.num_information_sets <= expected
         contents = on_rules._sampler.contents(CUMULATIVE_STRATEGY)
         assert np.diff(contents.offsets).min() == 2
+        assert isinstance(on_tree._sampler, TreeSampler)
+        assert on_tree._sampler.keys is not None
         known = {tuple(row) for row in on_tree._sampler.keys.tolist()}
         assert known >= {tuple(row) for row in contents.keys.tolist()}
 
 
-def test_policies_are_distributions_over_legal_actions(load) -> None:
+def test_policies_are_distributions_over_legal_actions(load: Load) -> None:
     for name, solver, settings in SOLVERS:
         learner = solver(load(name), seed=2, **settings)
         learner.run(200)
@@ -271,7 +282,7 @@ class AskedStateByState(Policy):
 
 
 @pytest.mark.parametrize(("name", "solver", "settings"), SOLVERS)
-def test_views_and_tables_agree(load, name: str, solver: type, settings: dict) -> None:
+def test_views_and_tables_agree(load: Load, name: str, solver: type, settings: dict) -> None:
     form = sequence_form(load(name))
     learner = solver(load(name), seed=2, **settings)
     learner.run(300)
@@ -295,7 +306,7 @@ def descending_actions(state, out):
     return count
 
 
-def test_an_abstraction_brings_its_own_keys_and_order(load) -> None:
+def test_an_abstraction_brings_its_own_keys_and_order(load: Load) -> None:
     game = load(TOEPEN_232)
     solver = ExternalSamplingSolver(
         game, seed=1, information_key=hand_key, ordered_actions=descending_actions, key_words=1
@@ -311,11 +322,12 @@ def test_an_abstraction_brings_its_own_keys_and_order(load) -> None:
         solver.average_table()
 
 
-def test_memory_is_limited(load) -> None:
+def test_memory_is_limited(load: Load) -> None:
     solver = ExternalSamplingSolver(load(TOEPEN_232), seed=1, max_memory_bytes=100_000)
     with pytest.raises(GameTooLargeError, match="information sets"):
         solver.run(1000)
     assert solver.num_information_sets > 0
+    assert isinstance(solver._sampler, RulesSampler)
     assert solver._sampler.table.memory_bytes <= 100_000
     state = load(TOEPEN_232).new_initial_state()
     while state.is_chance_node():
@@ -334,12 +346,12 @@ def test_memory_is_limited(load) -> None:
         (OutcomeSamplingSolver, {"epsilon": 1.5}, "epsilon is 1.5"),
     ],
 )
-def test_bad_settings_are_refused(load, solver: type, settings: dict, message: str) -> None:
+def test_bad_settings_are_refused(load: Load, solver: type, settings: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         solver(load(TOEPEN_222), **settings)
 
 
-def test_unsuitable_games_and_arguments_are_refused(load) -> None:
+def test_unsuitable_games_and_arguments_are_refused(load: Load) -> None:
     with pytest.raises(ValueError, match="compiled rules"):
         ExternalSamplingSolver(load("kuhn_poker"), where="rules")
     with pytest.raises(ValueError, match="turn_based"):
@@ -351,7 +363,7 @@ def test_unsuitable_games_and_arguments_are_refused(load) -> None:
         solver.update_player(2)
 
 
-def test_foreign_and_damaged_states_are_refused(load) -> None:
+def test_foreign_and_damaged_states_are_refused(load: Load) -> None:
     for name in ("kuhn_poker", TOEPEN_222):
         solver = ExternalSamplingSolver(load(name), seed=1)
         solver.run(50)
@@ -378,7 +390,7 @@ np.savez(sys.argv[1], **arrays)
 """
 
 
-def test_plain_python_computes_the_same(tmp_path) -> None:
+def test_plain_python_computes_the_same(tmp_path: Path) -> None:
     results = []
     for disable in ("0", "1"):
         path = tmp_path / f"{disable}.npz"

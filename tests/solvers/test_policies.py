@@ -7,12 +7,13 @@ import pytest
 from solvers.best_response import nash_conv
 from solvers.cfr import CFRSolver
 from solvers.policies import load_metadata, load_policy, save_policy
+from tests.solvers.games import Load
 
 GAMES = ["leduc_poker", "python_toepen(suits=2,ranks=3,hand_size=2)"]
 
 
 @pytest.fixture
-def solved(load, request):
+def solved(load: Load, request: pytest.FixtureRequest) -> CFRSolver:
     solver = CFRSolver(load(request.param))
     solver.run(20)
     return solver
@@ -46,7 +47,7 @@ def test_files_are_readable_with_numpy_alone(solved: CFRSolver, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("solved", ["kuhn_poker"], indirect=True)
-def test_damaged_and_foreign_files_are_refused(solved: CFRSolver, load, tmp_path: Path) -> None:
+def test_damaged_and_foreign_files_are_refused(solved: CFRSolver, load: Load, tmp_path: Path) -> None:
     path = tmp_path / "policy.npz"
     save_policy(path, solved.average_policy())
     content = path.read_bytes()
@@ -78,7 +79,7 @@ def test_damaged_and_foreign_files_are_refused(solved: CFRSolver, load, tmp_path
 
 
 @pytest.mark.parametrize("solved", GAMES, indirect=True)
-def test_states_outside_the_table(solved: CFRSolver, load, tmp_path: Path) -> None:
+def test_states_outside_the_table(solved: CFRSolver, load: Load, tmp_path: Path) -> None:
     """A table with one information set: elsewhere an error, or uniform play if asked for."""
     path = tmp_path / "policy.npz"
     save_policy(path, solved.average_policy())

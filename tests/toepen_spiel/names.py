@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 from tests.toepen_spiel.oracle import Card, Turn, deals, information, look
 
@@ -23,7 +24,7 @@ def decisions(suits: int, ranks: int, hand_size: int, betting: bool, follow_suit
                 stack += [(*events, option) for option in here.options]
 
 
-def rename(thing, names):
+def rename(thing: Any, names: Sequence[int]) -> Any:
     """Cards (suit, rank) anywhere in a thing made of sets and tuples, with suits renamed."""
     if isinstance(thing, frozenset | set):
         return frozenset(rename(part, names) for part in thing)
@@ -34,7 +35,7 @@ def rename(thing, names):
     return thing
 
 
-def in_order(thing) -> tuple:
+def in_order(thing: Any) -> tuple:
     """Something that can be compared: sets sorted, words and cards apart."""
     if isinstance(thing, frozenset):
         return tuple(sorted(thing))
@@ -43,7 +44,7 @@ def in_order(thing) -> tuple:
     return (str(thing),)
 
 
-def orbit(thing, suits: int) -> tuple:
+def orbit(thing: Any, suits: int) -> tuple:
     """The same for things that differ in the names of suits only."""
     return min(in_order(rename(thing, names)) for names in itertools.permutations(range(suits)))
 

@@ -12,28 +12,28 @@ from gongzhu_spiel import rules
 from gongzhu_spiel import state as slots
 
 
-def dealt_state(game, seed):
+def dealt_state(game: pyspiel.Game, seed: int) -> np.ndarray:
     state = game.rules.new_state()
     game.rules.kernel.deal(state, generator(seed))
     return state
 
 
-def exact_values(game, state, player):
+def exact_values(game: pyspiel.Game, state: np.ndarray, player: int) -> dict[int, float]:
     """Mean returns over all worlds with uniformly random play to the end, by walking everything."""
     kernel, size = game.rules.kernel, game.num_distinct_actions()
 
-    def legal(array):
+    def legal(array: np.ndarray) -> list[int]:
         actions = np.empty(size, np.int64)
         return actions[: kernel.legal_actions(array, actions)].tolist()
 
-    def value(array):
+    def value(array: np.ndarray) -> float:
         if kernel.current_player(array) < 0:
             out = np.empty(game.num_players())
             kernel.returns(array, out)
             return out[player]
-        return np.mean([value(after(array, action)) for action in legal(array)])
+        return float(np.mean([value(after(array, action)) for action in legal(array)]))
 
-    def after(array, action):
+    def after(array: np.ndarray, action: int) -> np.ndarray:
         copy = array.copy()
         kernel.apply_action(copy, action)
         return copy
@@ -43,10 +43,12 @@ def exact_values(game, state, player):
         copy = state.copy()
         kernel.resample(copy, player, generator(seed))
         worlds[copy.tobytes()] = copy
-    return {action: np.mean([value(after(world, action)) for world in worlds.values()]) for action in legal(state)}
+    return {
+        action: float(np.mean([value(after(world, action)) for world in worlds.values()])) for action in legal(state)
+    }
 
 
-def test_estimates_approach_the_exact_means():
+def test_estimates_approach_the_exact_means() -> None:
     """Late in a small game of Gongzhu: the estimates of many worlds with random rollouts are the exact means."""
     game = pyspiel.load_game("python_gongzhu(suits=2,ranks=6)")
     checked = 0
@@ -59,6 +61,8 @@ def test_estimates_approach_the_exact_means():
         search = FlatSearch(game, 20_000)
         row, states = np.zeros(1, np.int64), state[None, :].copy()
         explained = search.explain_rows(states, row, streams(1, (), range(1)))[0]
+        assert explained.values is not None
+        assert explained.errors is not None
         found = dict(zip(explained.actions.tolist(), explained.values.tolist(), strict=True))
         assert set(found) == set(exact)
         if len(exact) > 1:
@@ -83,7 +87,7 @@ def test_estimates_approach_the_exact_means():
         "python_gongzhu",
     ],
 )
-def test_plays_every_game(name):
+def test_plays_every_game(name: str) -> None:
     game = pyspiel.load_game(name)
     players = [find_player(text, game) for text in ("monte_carlo(worlds=4)", "random")]
     bots = [players[seat > 0].bot(game, seat, seed=seat) for seat in range(game.num_players())]
@@ -91,7 +95,7 @@ def test_plays_every_game(name):
     assert all(game.min_utility() <= value <= game.max_utility() for value in returns)
 
 
-def test_standard_errors_are_of_the_difference_to_the_best_action():
+def test_standard_errors_are_of_the_difference_to_the_best_action() -> None:
     """Two halves of the worlds: the means' differences differ by as much as their standard errors say."""
     game = pyspiel.load_game("python_gongzhu")
     search = FlatSearch(game, 200)
@@ -101,6 +105,9 @@ def test_standard_errors_are_of_the_difference_to_the_best_action():
         one, two = (
             search.explain_rows(states, np.zeros(1, np.int64), streams(seed, (half,), range(1)))[0] for half in (1, 2)
         )
+        assert one.values is not None
+        assert one.errors is not None
+        assert two.values is not None
         best = int(np.argmax(one.values))
         for place in range(len(one.actions)):
             if place != best:
@@ -109,7 +116,7 @@ def test_standard_errors_are_of_the_difference_to_the_best_action():
     assert 0.7 < np.std(misses) < 1.4
 
 
-def test_a_state_without_a_player_to_move_is_refused():
+def test_a_state_without_a_player_to_move_is_refused() -> None:
     game = pyspiel.load_game("python_gongzhu(ranks=2)")
     with pytest.raises(ValueError, match="no player to move"):
         FlatSearch(game, 10).explain_rows(

@@ -4,7 +4,7 @@ import pytest
 
 from solvers.arrays.sequence_form import SequenceForm, sequence_form
 from solvers.arrays.sweeps import plans_of
-from tests.solvers.games import ForgetfulGame
+from tests.solvers.games import ForgetfulGame, Load
 
 GAMES = [
     "kuhn_poker",
@@ -17,7 +17,7 @@ GAMES = [
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_plans_and_entries_give_the_value_of_the_uniform_policy(load, name: str) -> None:
+def test_plans_and_entries_give_the_value_of_the_uniform_policy(load: Load, name: str) -> None:
     """Sum over entries of weight * all plans, against a plain walk over the tree."""
     form = sequence_form(load(name))
     tree = form.tree
@@ -46,7 +46,7 @@ def test_plans_and_entries_give_the_value_of_the_uniform_policy(load, name: str)
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_parents_come_first(load, name: str) -> None:
+def test_parents_come_first(load: Load, name: str) -> None:
     form = sequence_form(load(name))
     assert (form.parent < form.first_sequence).all()
     owner = form.owner_of_sequence()
@@ -55,7 +55,7 @@ def test_parents_come_first(load, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "python_toepen(suits=2,ranks=3,hand_size=2)"])
-def test_information_sets_are_found_again(load, name: str) -> None:
+def test_information_sets_are_found_again(load: Load, name: str) -> None:
     form = sequence_form(load(name))
     for number, state in form.representative_states():
         player = state.current_player()
@@ -64,7 +64,7 @@ def test_information_sets_are_found_again(load, name: str) -> None:
         assert form.owner[number] == player
 
 
-def test_forms_are_remembered(load) -> None:
+def test_forms_are_remembered(load: Load) -> None:
     form = sequence_form(load("kuhn_poker"))
     assert sequence_form(pyspiel.load_game("kuhn_poker")) is form
     assert sequence_form(form) is form
@@ -80,7 +80,7 @@ def test_simultaneous_moves_are_refused() -> None:
         SequenceForm.from_game(pyspiel.load_game("matrix_rps"))
 
 
-def test_too_large_games_are_refused(load) -> None:
+def test_too_large_games_are_refused(load: Load) -> None:
     with pytest.raises(MemoryError, match=r"sequence form of python_toepen.* needs about .* TB"):
         SequenceForm.from_game(load("python_toepen"))
     with pytest.raises(MemoryError, match=r"sequence form of leduc_poker.* 500 kB are allowed"):
@@ -96,7 +96,7 @@ def test_games_in_which_a_player_never_acts() -> None:
     assert form.owner.tolist() == [1]
 
 
-def test_weights_are_whole_numbers_where_all_deals_are_equally_likely(load) -> None:
+def test_weights_are_whole_numbers_where_all_deals_are_equally_likely(load: Load) -> None:
     for name, deals in (("leduc_poker", 120), ("kuhn_poker(players=3)", 24), ("python_kuhn_collab", 360)):
         form = sequence_form(load(name))
         assert form.probability_unit == pytest.approx(1 / deals)

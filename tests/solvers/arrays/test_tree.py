@@ -4,7 +4,7 @@ import pytest
 from cardtable.rules import CHANCE
 from solvers.arrays.memory import GameTooLargeError
 from solvers.arrays.tree import GameTree, estimate_size, representative_states
-from tests.solvers.games import ForgetfulGame
+from tests.solvers.games import ForgetfulGame, Load
 
 # (decision nodes, terminals, information sets), forced moves left out; the numbers of Toepen are specified.
 SIZES = {
@@ -19,7 +19,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_sizes(load, name: str) -> None:
+def test_sizes(load: Load, name: str) -> None:
     tree = GameTree.from_game(load(name))
     decisions, terminals, information_sets = SIZES[name]
     assert tree.num_information_sets == information_sets
@@ -29,14 +29,14 @@ def test_sizes(load, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_size_of_toepen_333(load) -> None:
+def test_size_of_toepen_333(load: Load) -> None:
     tree = GameTree.from_game(load("python_toepen(suits=3,ranks=3,hand_size=3)"))
     assert ((tree.player >= 0).sum(), tree.num_terminals) == (1_647_762, 1_660_002)
     assert [(tree.owner == player).sum() for player in (0, 1)] == [337_014, 412_428]
 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "python_toepen(suits=2,ranks=3,hand_size=2)"])
-def test_children_follow_their_parents(load, name: str) -> None:
+def test_children_follow_their_parents(load: Load, name: str) -> None:
     tree = GameTree.from_game(load(name))
     covered = 1
     for node in range(tree.num_nodes):
@@ -49,7 +49,7 @@ def test_children_follow_their_parents(load, name: str) -> None:
     assert covered == tree.num_nodes
 
 
-def test_estimates_are_close(load) -> None:
+def test_estimates_are_close(load: Load) -> None:
     for name in ("leduc_poker", "python_toepen(suits=3,ranks=3,hand_size=2)"):
         size, tree = estimate_size(load(name)), GameTree.from_game(load(name))
         assert size.nodes == pytest.approx(tree.num_nodes, rel=0.15)
@@ -57,7 +57,7 @@ def test_estimates_are_close(load) -> None:
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker(players=3)", "python_toepen(suits=2,ranks=2,hand_size=2)"])
-def test_both_ways_give_the_same_tree(load, name: str) -> None:
+def test_both_ways_give_the_same_tree(load: Load, name: str) -> None:
     """Representative states come from pyspiel, the tree of our games from compiled code."""
     game = load(name)
     tree = GameTree.from_game(game)
@@ -72,7 +72,7 @@ def test_both_ways_give_the_same_tree(load, name: str) -> None:
     assert len(set(seen.values())) == tree.num_information_sets
 
 
-def test_too_large_games_are_refused_before_they_are_walked(load) -> None:
+def test_too_large_games_are_refused_before_they_are_walked(load: Load) -> None:
     with pytest.raises(GameTooLargeError, match=r"python_toepen.* needs about .* TB of memory, 1 GB are allowed"):
         GameTree.from_game(load("python_toepen"), max_memory_bytes=10**9)
     with pytest.raises(MemoryError, match=r"needs about .* kB of memory, 10 kB are allowed"):
