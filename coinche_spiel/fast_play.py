@@ -15,7 +15,7 @@ that probabilities are off by less than 2**-26. Results depend on the seed only,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -452,9 +452,9 @@ class RandomDeals(NamedTuple):
 
 
 def random_plays(
-    hands: np.ndarray,
-    trump: int | np.ndarray,
-    leader: int | np.ndarray = 0,
+    hands: np.ndarray | Sequence[int] | Sequence[Sequence[int]],
+    trump: int | Sequence[int] | np.ndarray,
+    leader: int | Sequence[int] | np.ndarray = 0,
     plays: int | None = None,
     seed: int | np.random.SeedSequence | None = None,
     threads: int = 1,
@@ -465,18 +465,18 @@ def random_plays(
     `hands` holds card sets: either (deals, 4), each deal played once, or just 4, one deal played `plays` times. Hands
     are of equal size, 1 to 8 cards. `trump` and `leader` are numbers, or arrays with one number per deal.
     """
-    hands = np.asarray(hands, np.int64)
-    if hands.ndim == 1 and plays is None:
+    sets = np.asarray(hands, np.int64)
+    if sets.ndim == 1 and plays is None:
         raise bad_value("plays", plays, "how often to play a single deal, 1 or more")
-    if hands.ndim == 2 and plays is not None:
-        raise bad_value("plays", plays, f"None, as each of these {len(hands)} deals is played once")
-    if hands.shape[-1:] != (SEATS,) or hands.ndim > 2:
-        raise refusal(f"hands has the shape {hands.shape}", "(4,), (deals, 4)")
-    tricks = check_hands(hands.reshape(-1, SEATS))
-    if hands.ndim == 1:
+    if sets.ndim == 2 and plays is not None:
+        raise bad_value("plays", plays, f"None, as each of these {len(sets)} deals is played once")
+    if sets.shape[-1:] != (SEATS,) or sets.ndim > 2:
+        raise refusal(f"hands has the shape {sets.shape}", "(4,), (deals, 4)")
+    tricks = check_hands(sets.reshape(-1, SEATS))
+    if sets.ndim == 1:
         require_whole("plays", plays, 1)
-    count = len(hands) if plays is None else int(plays)
-    hands = np.ascontiguousarray(np.broadcast_to(hands, (count, SEATS)))
+    count = len(sets) if plays is None else int(plays)
+    sets = np.ascontiguousarray(np.broadcast_to(sets, (count, SEATS)))
     trumps = require_whole_numbers("trump", trump, 0, NUM_SUITS - 1, count)
     leaders = require_whole_numbers("leader", leader, 0, SEATS - 1, count)
     points = np.empty(count, np.int64)
@@ -485,7 +485,7 @@ def random_plays(
 
     def run(part: slice, generator: np.ndarray) -> None:
         _run_plays(
-            hands[part], trumps[part], leaders[part], tricks, generator, points[part], tricks_won[part], cards[part]
+            sets[part], trumps[part], leaders[part], tricks, generator, points[part], tricks_won[part], cards[part]
         )
 
     _in_chunks(run, count, seed, threads)

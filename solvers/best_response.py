@@ -11,7 +11,7 @@ of the strategy). With u_i(policy) the expected return of player i,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import pyspiel
@@ -54,6 +54,18 @@ class BestResponse(NamedTuple):
 
     value: float
     policy: TablePolicy
+
+
+@overload
+def nash_conv(
+    game: pyspiel.Game | SequenceForm, policy: Policy, return_per_player: Literal[False] = False
+) -> float: ...
+
+
+@overload
+def nash_conv(
+    game: pyspiel.Game | SequenceForm, policy: Policy, return_per_player: Literal[True]
+) -> tuple[float, np.ndarray]: ...
 
 
 def nash_conv(

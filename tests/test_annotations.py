@@ -60,6 +60,38 @@ def unannotated(source: str) -> list[int]:
     return [function.lineno for function, is_method in found if not is_annotated(function, is_method)]
 
 
+def test_only_ordinary_functions_count() -> None:
+    source = """
+@compiled
+def fast(state):
+    def inside(a): ...
+@entry_point(STATE, parallel=True)
+def whole_game(state): ...
+if JIT_DISABLED:
+    def twin(a): ...
+else:
+    def helper(a): ...
+class Thing:
+    def method(self, a: int, *rest: int) -> None: ...
+    @classmethod
+    def maker(cls) -> None: ...
+    @staticmethod
+    def alone(a) -> None: ...
+@cache
+def outer(a: int) -> None:
+    def nested(): ...
+    chosen = lambda b: b
+def keywords(*, a, **others: int) -> None: ...
+"""
+    lines = source.split("\n")
+    assert [lines[number - 1].strip() for number in unannotated(source)] == [
+        "def helper(a): ...",
+        "def alone(a) -> None: ...",
+        "def nested(): ...",
+        "def keywords(*, a, **others: int) -> None: ...",
+    ]
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_ordinary_functions_are_annotated(package: str) -> None:
     paths = sorted((ROOT / package).rglob("*.py"))

@@ -2,7 +2,6 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ def dealt(state: np.ndarray) -> tuple[int, ...]:
     return tuple(state[deck.DEALT : deck.DEALT + state[deck.NUM_PILES]].tolist())
 
 
-def walk(state: np.ndarray, probability: float = 1.0) -> Iterator[tuple[Any, float]]:
+def walk(state: np.ndarray, probability: float = 1.0) -> Iterator[tuple[tuple[int, ...], float]]:
     """All ways through the chance nodes, with their probabilities."""
     if deck.is_dealt(state):
         yield dealt(state), probability

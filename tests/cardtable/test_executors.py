@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -50,6 +50,7 @@ def test_only_a_window_of_items_is_under_way() -> None:
     answers = Threads(2).map(lambda shared, item: item, items(), None)
     assert [next(answers) for _ in range(10)] == list(range(10))
     assert taken <= 10 + 2 * WINDOW
+    assert isinstance(answers, Generator)
     answers.close()
 
 

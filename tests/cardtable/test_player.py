@@ -104,6 +104,7 @@ def test_a_policy_file_plays_in_batches_and_through_openspiel(tmp_path: Path) ->
     assert score.mean > 0.02 > 0
     policy, table = player.policy(game), solver.average_policy()
     states = np.stack([state.array for state in _decisions(game)])
+    assert player.probabilities_rows is not None
     chances = player.probabilities_rows(states, np.arange(len(states)))
     for state, row in zip(_decisions(game), chances, strict=True):
         expected = table.action_probabilities(state)

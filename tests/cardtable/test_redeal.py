@@ -54,7 +54,7 @@ def all_deals(unseen: int, needs: Sequence[int], forbidden: Sequence[int]) -> li
     return numbers
 
 
-CASES = {
+CASES: dict[str, tuple[list[int], list[int], list[list[int]]]] = {
     "nothing forbidden": ([3, 9, 10, 30, 44, 50], [2, 3, 1], [[], [], []]),
     "forbidden but already full": ([3, 9, 10, 30], [2, 0, 2], [[], [3, 9, 10, 30], []]),
     "one pile restricted": ([0, 1, 2, 3, 4, 5, 6], [3, 2, 2], [[], [0, 1, 2], []]),
@@ -81,8 +81,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_uniform_over_all_allowed_deals(name: str) -> None:
-    cards, needs, forbidden = CASES[name]
-    unseen, forbidden = card_set(cards), [card_set(pile) for pile in forbidden]
+    cards, needs, piles = CASES[name]
+    unseen, forbidden = card_set(cards), [card_set(pile) for pile in piles]
     deals = all_deals(unseen, needs, forbidden)
     counts = np.zeros(len(needs) ** len(cards), np.int64)
     arrays = np.array(needs), np.array(forbidden)

@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from hypothesis import given
@@ -19,7 +19,7 @@ def suit_of(card: int) -> int:
     return SUITS[card // 4]
 
 
-def new_state(hands: Sequence[Sequence[int]], leader: int, cards_in_play: int) -> np.ndarray:
+def new_state(hands: Sequence[Collection[int]], leader: int, cards_in_play: int) -> np.ndarray:
     state = np.zeros(BLOCK + tricks.HISTORY + tricks.history_words(cards_in_play), np.int64)
     state[BLOCK + tricks.TURN] = leader
     for seat, hand in enumerate(hands):
@@ -55,7 +55,7 @@ def test_play_of_whole_hands(chance: random.Random, with_trumps: bool, leader: i
     hands = [set(deck[3 * seat : 3 * seat + 3]) for seat in range(4)]
     state = new_state(hands, leader, 12)
     lacks = [0] * 4
-    plays = []
+    plays: list[tuple[int, int]] = []
     seat = leader
     for index in range(12):
         assert state[BLOCK + tricks.TURN] == seat

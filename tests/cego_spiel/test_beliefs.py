@@ -3,7 +3,6 @@
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyspiel
@@ -62,7 +61,8 @@ def card_names(cards: int) -> set[Card]:
 def known_to_all(state: np.ndarray) -> tuple[list[set[Card]], list[set[str]]]:
     """Played cards by seat, and the suits each seat has shown to lack, from the history."""
     plays = [played_card(state, slots.TRICKS, index) for index in range(int(state[slots.CARDS_PLAYED]))]
-    played, lacks = [set() for _ in range(4)], [set() for _ in range(4)]
+    played: list[set[Card]] = [set() for _ in range(4)]
+    lacks: list[set[str]] = [set() for _ in range(4)]
     for index, (seat, card) in enumerate(plays):
         led = DECK[plays[index - index % 4][1]][0]
         suit = DECK[card][0]
@@ -74,7 +74,7 @@ def known_to_all(state: np.ndarray) -> tuple[list[set[Card]], list[set[str]]]:
     return played, lacks
 
 
-def splits_of_exchange(hand: set[Card], legage: set[Card], restrict: bool) -> Iterator[set[Card]]:
+def splits_of_exchange(hand: set[Card], legage: frozenset[Card], restrict: bool) -> Iterator[set[Card]]:
     """All (two kept cards, worst of the blind) that lead to this hand and Legage; yields the dealt hands."""
     order = oracle.exchange_order
     for worst in legage:
@@ -82,12 +82,17 @@ def splits_of_exchange(hand: set[Card], legage: set[Card], restrict: bool) -> It
         best_laid = max(map(order, laid))
         for pair in itertools.combinations([card for card in hand if order(card) > best_laid], 2):
             if all(order(card) > order(worst) for card in hand.difference(pair)):
-                dealt = laid | set(pair)
+                dealt = {*laid, *pair}
                 if not restrict or oracle.is_valid_hand("standard", dealt):
                     yield dealt
 
 
-def possible_hands(state: np.ndarray, player: int, subgame: str, restrict: bool) -> tuple[Counter[Any], Counter[Any]]:
+Hands = tuple[int, ...]  # card sets of the hidden seats
+
+
+def possible_hands(
+    state: np.ndarray, player: int, subgame: str, restrict: bool
+) -> tuple[Counter[Hands], Counter[Card]]:
     """{(hands of the hidden seats): number of deals}, and how many of these deals give each card to the single player.
 
     Seats hold at most two cards here, so that all ways can be tried.
@@ -99,10 +104,10 @@ def possible_hands(state: np.ndarray, player: int, subgame: str, restrict: bool)
     if single_knows_blind:
         unseen -= card_names(state[slots.LEGAGE])
     sizes = [int(state[slots.HAND + seat]).bit_count() for seat in range(4)]
-    weights = Counter()
-    times_dealt = Counter()
+    weights: Counter[Hands] = Counter()
+    times_dealt: Counter[Card] = Counter()
 
-    def place(remaining: Any, seats: Any, hands: Any) -> Any:
+    def place(remaining: frozenset[Card], seats: list[int], hands: dict[int, set[Card]]) -> None:
         if seats:
             seat = seats[0]
             fitting = sorted(card for card in remaining if card[0] not in lacks[seat])
@@ -188,7 +193,7 @@ def test_resampling_at_the_start_draws_the_restricted_deal() -> None:
     samples = np.empty((3000, 5), np.int64)
     resample_often(state, 1, generator(3), samples)
     worth = [sum(map(oracle.value, card_names(dealt))) for dealt in samples[:, 4]]
-    reference = []
+    reference: list[float] = []
     source = generator(4)
     while len(reference) < 3000:
         fresh = variant.new_state()

@@ -61,7 +61,7 @@ def test_same_as_the_plain_rules(subgame: str, restrict: bool, chance: random.Ra
     elif subgame == "ultimo":
         assert ("T", 1) in piles[0]
     legage = oracle.exchange(piles[0], piles[4])[1] if subgame == "standard" else set()
-    plays = []
+    plays: list[Card] = []
     while True:
         position = oracle.look(subgame, piles[:4], piles[4], plays)
         for seat in range(4):
@@ -99,7 +99,9 @@ def test_information_tensor(subgame: str) -> None:
         while state.is_chance_node():
             state.apply_action(rng.choice(state.legal_actions()))
         piles = [card_names(state.array[deck.DEALT + pile]) for pile in range(5)]
-        plays, seats, lacks = [], [], [set() for _ in range(4)]
+        plays: list[Card] = []
+        seats: list[int] = []
+        lacks: list[set[str]] = [set() for _ in range(4)]
         while len(plays) < 9 * seed and not state.is_terminal():
             seats.append(state.current_player())
             plays.append(DECK[rng.choice(state.legal_actions())])
@@ -110,7 +112,7 @@ def test_information_tensor(subgame: str) -> None:
         position = oracle.look(subgame, piles[:4], piles[4], plays)
         rest = 44 - len(plays)
         for player in range(4):
-            expected = {
+            expected: dict[str, Any] = {
                 "player": marks({player}, range(4)),
                 "hand": marks(position.holding[player]),
                 "cards": [marks({card}) for card in plays] + [marks(())] * rest,
@@ -205,7 +207,7 @@ def test_number_of_valid_hands_by_formula() -> None:
 def test_valid_hands_are_those_of_the_plain_rules(subgame: str) -> None:
     start = START["none" if subgame == "raeuber" else subgame]
     rng = np.random.default_rng(1)
-    verdicts = Counter()
+    verdicts: Counter[bool] = Counter()
     for _ in range(4000):
         cards = rng.permutation(54)
         if rng.random() < 0.7:  # richer in trumps, or in low cards

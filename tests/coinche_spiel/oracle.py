@@ -68,7 +68,7 @@ class OracleDeal:
         return next((seat for seat, call in self.calls if call[0] == word), None)
 
     def rank_of_value(self, value: int | str) -> int:
-        return 10_000 if value == "capot" else value
+        return 10_000 if isinstance(value, str) else value
 
     def auction_over(self) -> bool:
         words = [call[0] for _, call in self.calls]

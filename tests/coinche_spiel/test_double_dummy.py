@@ -43,7 +43,7 @@ def random_ending(
     hands = [[int(card) for card in cards[size * seat : size * (seat + 1)]] for seat in range(4)]
     trump = int(rng.integers(4))
     leader = int(rng.integers(4))
-    trick = []
+    trick: list[int] = []
     for ply in range(in_trick):
         seat = (leader + ply) % 4
         so_far = np.array(trick + [0] * (4 - ply))
@@ -133,7 +133,7 @@ def test_best_card_is_worth_the_value() -> None:
 
 def test_batches_equal_single_answers_on_any_number_of_threads() -> None:
     deals, trumps = random_deals(9, 30)
-    leaders = np.arange(30) % 4
+    leaders: np.ndarray = np.arange(30) % 4
     values = [solve_value(*one) for one in zip(deals, trumps, leaders, strict=True)]
     for threads in (1, 2):
         assert solve_batch(deals, trumps, leaders, threads=threads).tolist() == values
@@ -208,8 +208,9 @@ GOOD = [parse_cards(cards) for cards in ("JS 9S", "AS AH", "10S KH", "KS 10H")]
     ],
 )
 def test_impossible_positions_are_refused(arguments: dict[str, Any], complaint: str) -> None:
+    position: dict[str, Any] = {"hands": GOOD, "trump": 0}
     with pytest.raises(ValueError, match=complaint):
-        solve_value(**({"hands": GOOD, "trump": 0} | arguments))
+        solve_value(**position | arguments)
 
 
 def test_threads_must_be_positive() -> None:

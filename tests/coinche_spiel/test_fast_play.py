@@ -42,6 +42,8 @@ def replay(rules: Rules, state: np.ndarray, actions: Iterable[int]) -> None:
 def test_recorded_deals_replay_to_the_same_result(parameters: dict[str, Any]) -> None:
     rules = coinche_rules(**parameters)
     deals = random_deals(400, seed=3, record=True, **parameters)
+    assert deals.calls is not None
+    assert deals.cards is not None
     returns = np.empty(4)
     for i in range(400):
         state = dealt_state(rules, deals.hands[i].tolist())
@@ -63,6 +65,7 @@ def test_recorded_plays_replay_to_the_same_result() -> None:
     rng = np.random.default_rng(4)
     trumps = rng.integers(4, size=300)
     plays = random_plays(hands, trumps, 0, seed=5, record=True)
+    assert plays.cards is not None
     for i in range(300):
         state = dealt_state(rules, hands[i].tolist())
         replay(rules, state, [slots.FIRST_BID + trumps[i], slots.PASS, slots.PASS, slots.PASS, *plays.cards[i]])
@@ -82,6 +85,7 @@ def test_other_leaders_are_the_same_game_turned() -> None:
 def test_short_hands_are_played_out() -> None:
     hands = np.array([0b11, 0b11 << 8, 0b11 << 16, 0b11 << 24])
     plays = random_plays(hands, 0, 3, plays=500, seed=8, record=True)
+    assert plays.cards is not None
     assert plays.cards.shape == (500, 8)
     assert (plays.points == 10).all()  # the cards are worthless, and North has the only trumps
     assert (np.sort(plays.cards, axis=1) == [0, 1, 8, 9, 16, 17, 24, 25]).all()
@@ -103,6 +107,7 @@ def test_returns_are_distributed_as_in_games_played_by_the_rules() -> None:
 
 def test_calls_have_the_probabilities_of_uniform_choice() -> None:
     calls = random_deals(100_000, seed=11, record=True).calls
+    assert calls is not None
     first = calls[:, 0]
     counts = np.bincount(first - slots.PASS, minlength=43)
     expected = 100_000 / 41
@@ -129,6 +134,7 @@ def test_every_card_goes_to_every_seat_equally_often_and_pairs_stay_together_by_
 def test_cards_are_chosen_uniformly_among_the_legal_ones() -> None:
     hands = random_deals(1, seed=13).hands[0]
     cards = random_plays(hands, 1, 0, plays=40_000, seed=14, record=True).cards
+    assert cards is not None
     counts = np.array([(cards[:, 0] == card).sum() for card in range(32) if hands[0] >> card & 1])
     assert counts.sum() == 40_000
     assert ((counts - 5000) ** 2 / 5000).sum() < 7 + 4.5 * math.sqrt(14)

@@ -57,7 +57,7 @@ def test_deals_add_up(parameters: dict[str, Any]) -> None:
     lengths = []
     for _ in range(4):
         state = game.new_initial_state()
-        score, deals = [0, 0], 0
+        score, deals = [0.0, 0.0], 0
         dealer = parameters.get("dealer", players - 1)
         while True:
             finish_deal(state, rng)

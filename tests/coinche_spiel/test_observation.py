@@ -61,7 +61,8 @@ def shared_pieces(oracle: OracleDeal, player: int) -> tuple[list[float], list[fl
         bids = [(who, call[2]) for who, call in oracle.contracts() if call[1] == value]
         auction += seat(bids[0][0]) + one_hot(4, SUITS.index(bids[0][1])) if bids else [0.0] * 8
     for word in ("coinche", "surcoinche"):
-        auction += nobody if oracle.caller_of(word) is None else seat(oracle.caller_of(word))
+        caller = oracle.caller_of(word)
+        auction += nobody if caller is None else seat(caller)
     words = [call[0] for _, call in oracle.calls]
     trailing = 0
     while trailing < len(words) and words[-1 - trailing] == "pass":
@@ -133,7 +134,8 @@ def test_observation_tensor(parameters: dict[str, Any]) -> None:
 def test_key_is_exact(parameters: dict[str, Any]) -> None:
     """For every seat at every moment: equal keys if and only if equal hands and equal histories."""
     rules = coinche_rules(**parameters)
-    key_of, known_of = {}, {}
+    key_of: dict[tuple, tuple] = {}
+    known_of: dict[tuple, tuple] = {}
     for state, oracle in random_walk(parameters, 150, seed=3):
         public = (tuple(oracle.calls), tuple(play for trick in [*oracle.tricks, oracle.trick] for play in trick))
         for player in range(oracle.n):
@@ -178,7 +180,7 @@ def test_paper_observation() -> None:
         for player in range(4):
             calls = [oracle.action_of_call(call) - 32 for _, call in oracle.calls]
             in_play = oracle.auction_over()
-            trump = SUITS.index(oracle.trump) if in_play else 0
+            trump = SUITS.index(str(oracle.trump)) if in_play else 0
 
             def rotated(cards: Iterable[Card], trump: int = trump) -> list[float]:
                 return [
@@ -190,7 +192,7 @@ def test_paper_observation() -> None:
             points = oracle.points() if in_play else [0, 0]
             contracts = oracle.contracts()
             value = contracts[-1][1][1] if contracts else 0
-            expected = [43] * (37 - len(calls)) + calls
+            expected: list[float] = [*[43] * (37 - len(calls)), *calls]
             expected += rotated(finished) + rotated(oracle.hands[player]) + rotated([card for _, card in oracle.trick])
             expected += [points[player % 2] / 162, points[1 - player % 2] / 162]
             expected += [

@@ -20,7 +20,7 @@ from coinche_spiel.cards import parse_cards
 from coinche_spiel.players import simple_opening, strong_opening
 from coinche_spiel.rules import coinche_rules
 from tests.coinche_spiel.helpers import dealt, load, move
-from tests.coinche_spiel.oracle import POINTS, RANKS, SUITS, TRUMP_POINTS, Card, OracleDeal, action_of_card
+from tests.coinche_spiel.oracle import POINTS, RANKS, SUITS, TRUMP_POINTS, Call, Card, OracleDeal, action_of_card
 
 NUM_HANDS = 10_518_300
 
@@ -53,14 +53,14 @@ def strong_openings_suit_by_suit() -> dict[int, int]:
 
     hands[length, value] counts the ways to hold `length` cards of the suits so far with `value` as the best bid.
     """
-    one_suit = Counter()
+    one_suit: Counter[tuple[int, int]] = Counter()
     for size in range(9):
         for ranks in itertools.combinations(RANKS, size):
             bid = opening_of([("♠", rank) for rank in ranks], strong=True)
             one_suit[size, bid[0] if bid else 0] += 1
     hands = Counter({(0, 0): 1})
     for _ in SUITS:
-        longer = Counter()
+        longer: Counter[tuple[int, int]] = Counter()
         for ((size, best), ways), ((more, value), others) in itertools.product(hands.items(), one_suit.items()):
             longer[size + more, max(best, value)] += ways * others
         hands = longer
@@ -114,7 +114,7 @@ def length(hand: Sequence[Card], suit: str) -> int:
     return sum(s == suit for s, _ in hand)
 
 
-def opening_of(hand: Sequence[Card], strong: bool) -> Any:
+def opening_of(hand: Sequence[Card], strong: bool) -> tuple[int, str] | None:
     choices = []
     for index, suit in enumerate(SUITS):
         jack, nine, ace = (has(hand, suit, rank) for rank in ("J", "9", "A"))
@@ -140,7 +140,7 @@ def opening_of(hand: Sequence[Card], strong: bool) -> Any:
     return -value, SUITS[index]
 
 
-def call_of(oracle: OracleDeal, strong: bool, reraise: bool) -> Any:
+def call_of(oracle: OracleDeal, strong: bool, reraise: bool) -> Call:
     seat = oracle.turn()
     hand = oracle.hands[seat]
     bids = oracle.contracts()
@@ -223,7 +223,8 @@ def test_every_decision_against_the_second_program(name: str, opponents: str) ->
     rng = np.random.default_rng(12)
     strong, reraise = name.startswith("strong"), name.endswith("reraising")
     choose = find_player(name, load()).compiled
-    calls = Counter()
+    assert choose is not None
+    calls: Counter[int | str] = Counter()
     for _ in range(300):
         state = rules.new_state()
         kernel.deal(state, stream)

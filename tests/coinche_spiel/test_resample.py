@@ -33,7 +33,7 @@ def names_of(cards: int) -> list[Card]:
     return [(SUITS[card // 8], RANKS[card % 8]) for card in range(32) if int(cards) >> card & 1]
 
 
-def splits(cards: Any, sizes: Any) -> Iterator[Any]:
+def splits(cards: list[int], sizes: list[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
     """All ways to deal `cards` into piles of these sizes."""
     if not sizes:
         yield ()
@@ -44,15 +44,15 @@ def splits(cards: Any, sizes: Any) -> Iterator[Any]:
             yield (chosen, *others)
 
 
-def consistent_deals(state: np.ndarray, player: int, parameters: dict[str, Any]) -> Any:
+def consistent_deals(state: np.ndarray, player: int, parameters: dict[str, Any]) -> set[tuple[int, ...]]:
     """The hands of all seats, as card sets, in every deal under which all the moves so far were legal."""
     players, piles = int(state[slots.PLAYERS]), int(state[deck.NUM_PILES])
     remaining = [int(state[slots.HAND + seat]) for seat in range(players)]
     remaining += [int(state[deck.DEALT + pile]) for pile in range(players, piles)]
     hidden = [pile for pile in range(piles) if pile != player]
     unseen = [card for pile in hidden for card in range(32) if remaining[pile] >> card & 1]
-    calls = np.empty(40, np.int64)
-    calls = calls[: list_calls(state, calls)].tolist()
+    out = np.empty(40, np.int64)
+    calls = out[: list_calls(state, out)].tolist()
     cards = [int(slots.played_card(state, index)) for index in range(int(state[slots.CARDS_PLAYED]))]
     found = set()
     for split in splits(unseen, [remaining[pile].bit_count() for pile in hidden]):
@@ -99,7 +99,7 @@ def test_resampled_deals_are_the_consistent_ones_and_uniform(parameters: dict[st
         draws = 40 * len(worlds)
         key, other_key = np.empty(4, np.int64), np.empty(4, np.int64)
         kernel.information_key(state, player, key)
-        counts = Counter()
+        counts: Counter[tuple[int, ...]] = Counter()
         for _ in range(draws):
             other = state.copy()
             kernel.resample(other, player, stream)
@@ -134,7 +134,7 @@ def test_full_games_can_always_be_redealt(pisser: str, under_partner: str) -> No
     for _ in range(25):
         state = rules.new_state()
         kernel.deal(state, stream)
-        history = []
+        history: list[int] = []
         while kernel.current_player(state) >= 0:
             player = int(kernel.current_player(state))
             other = state.copy()

@@ -24,7 +24,9 @@ VARIANTS = [
 ]
 
 
-def random_positions(rules: Rules, games: int, seed: int) -> Iterator[np.ndarray]:
+def random_positions(
+    rules: Rules, games: int, seed: int
+) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, list[int], int] | None]]:
     kernel = rules.compiled_kernel()
     stream = generator(seed)
     rng = np.random.default_rng(seed)
@@ -45,6 +47,7 @@ def random_positions(rules: Rules, games: int, seed: int) -> Iterator[np.ndarray
 def test_renaming_commutes_with_playing(parameters: dict[str, Any]) -> None:
     rules = coinche_rules(**parameters)
     kernel, symmetry = rules.compiled_kernel(), rules.symmetry
+    assert symmetry is not None
     suits = int(rules.root[slots.SUITS])
     names = [np.array(order, np.int64) for order in itertools.permutations(range(suits))]
     out = np.empty(75, np.int64)
@@ -73,6 +76,7 @@ def test_signatures_tell_suits_apart_exactly_if_swapping_them_changes_what_a_pla
 ) -> None:
     rules = coinche_rules(**parameters)
     kernel, symmetry = rules.compiled_kernel(), rules.symmetry
+    assert symmetry is not None
     suits = int(rules.root[slots.SUITS])
     rows = np.empty((suits, symmetry.signature_words), np.int64)
     swapped = np.empty_like(rules.root)
@@ -95,6 +99,7 @@ def test_signatures_tell_suits_apart_exactly_if_swapping_them_changes_what_a_pla
 
 def test_signatures_of_hand_and_history_alone() -> None:
     rules = coinche_rules()
+    assert rules.symmetry is not None
     for state, _ in random_positions(rules, 2, seed=3):
         both, hand, history = (np.empty((4, 4), np.int64) for _ in range(3))
         rules.symmetry.signatures(state, 1, True, True, both)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any
 
 import numpy as np
 import pyspiel
@@ -19,16 +18,18 @@ from experiments.coinche_small import Auctions, Spot, coinche_rows, renamed, up_
 from solvers.cfr import CFRSolver
 from tests.coinche_spiel.helpers import dealt, load, move
 
+Duel = tuple[pyspiel.Game, Auctions, CFRSolver]
+
 
 @pytest.fixture(scope="module")
-def duel() -> tuple[pyspiel.Game, Auctions, CFRSolver]:
+def duel() -> Duel:
     game = pyspiel.load_game(SMALL_VARIANTS["D0"])
     solver = CFRSolver(game, variant="dcfr")
     solver.run(500)
     return game, Auctions(game, solver.average_policy()), solver
 
 
-def test_auctions_of_a_duel_are_weighed_right(duel: Any) -> None:
+def test_auctions_of_a_duel_are_weighed_right(duel: Duel) -> None:
     game, auctions, solver = duel
     assert sum(auctions.probability.values()) == pytest.approx(1)
     assert sum(chance for spot, chance in auctions.reached.items() if spot.calls == "") == pytest.approx(1)
@@ -37,7 +38,7 @@ def test_auctions_of_a_duel_are_weighed_right(duel: Any) -> None:
     assert auctions.value == pytest.approx(expected[0], abs=0.05)  # rare branches are left out
 
 
-def test_a_duel_coinches_only_what_falls(duel: Any) -> None:
+def test_a_duel_coinches_only_what_falls(duel: Duel) -> None:
     _, auctions, _ = duel
     assert auctions.calls[Spot("", "J♠ A♠")] == pytest.approx({"40♠": 1.0})
     rows = coinche_rows(auctions)

@@ -54,7 +54,9 @@ def test_the_long_trump_suit_is_the_best_and_shares_fall_with_the_value() -> Non
 
 def test_plot_has_a_curve_for_every_trump() -> None:
     figure = plot(study(parse_hand(HAND), worlds=4), parse_hand(HAND))
-    assert len(figure.axes[0].get_legend().get_texts()) == 4
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 4
 
 
 @pytest.mark.parametrize(

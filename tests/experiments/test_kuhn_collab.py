@@ -182,8 +182,8 @@ def test_verdicts_follow_the_numbers(laboratory: Laboratory, players: list[Playe
 
     for key in study.advantages:
         study.advantages[key] = np.full((2, 2), 0.9)
-    for key in study.transfers:
-        study.transfers[key] = np.array([[0.001, 0.2], [0.002, 0.3]])  # between, within
+    for table in study.transfers:
+        study.transfers[table] = np.array([[0.001, 0.2], [0.002, 0.3]])  # between, within
     found = verdicts()
     assert found["Tied rewards dominate CFR (+0.788)"] == "holds"
     assert found["CFR on all hands: less than 0.01 chips between teams, so no collaboration"] == "holds"
@@ -212,7 +212,7 @@ def test_verdicts_follow_the_numbers(laboratory: Laboratory, players: list[Playe
 def test_who_checks_only_with_queens(laboratory: Laboratory) -> None:
     """One start in which North checks with Queens alone, one in which she checks with Kings too."""
     tied = next(model for model in MODELS if model.name == "tied")
-    starts = []
+    starts: list[Player] = []
     for cards in ((0, 1), (0, 1, 2, 3)):
         behaviour = laboratory.tree.uniform_behaviour()
         checks = np.isin(laboratory.card_of_type[0], cards)

@@ -1,7 +1,9 @@
 """Games whose players forget: who can solve them, and that they are judged in the game they were made from."""
 
 import csv
+import time
 from pathlib import Path
+from typing import Literal
 
 import pyspiel
 import pytest
@@ -11,6 +13,7 @@ from absl.testing import flagsaver
 import cardspiel  # noqa: F401 registers our games
 from experiments import solve
 from experiments.running.judging import Judge, judged_in
+from experiments.running.loop import Clock
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import nash_conv
 from solvers.cfr import CFRSolver
@@ -39,7 +42,7 @@ def test_forgetful_players_are_judged_in_the_base_game(solver: str, tmp_path: Pa
     """The saved policy, lifted decision by decision through pyspiel, is as exploitable as metrics.csv says."""
     run(tmp_path, game=BUCKETED, solver=solver, iterations=40)
     game, base = pyspiel.load_game(BUCKETED), pyspiel.load_game(BASE)
-    missing = "error" if solver.startswith("tree") else "uniform"
+    missing: Literal["error", "uniform"] = "error" if solver.startswith("tree") else "uniform"
     policy = load_policy(tmp_path / "policy.npz", game, missing=missing)
     last = rows(tmp_path)[-1]
     assert float(last["nash_conv"]) == pytest.approx(nash_conv(base, lift(policy, game, base)), abs=1e-9)
@@ -85,7 +88,7 @@ def test_forgetting_that_is_no_abstraction_is_not_judged() -> None:
     assert solution.judge is None
     assert "means little inside" in solution.not_judged
     solution.trainer.run(3)
-    assert solution.evaluate(None, False) == {"information_sets": 2}
+    assert solution.evaluate(Clock(time.perf_counter), False) == {"information_sets": 2}
     with flagsaver.flagsaver(target_exploitability=0.1), pytest.raises(ValueError, match="needs exact evaluation"):
         solve.Solution(ForgetfulGame(), "tree_cfr", 1)
 

@@ -109,7 +109,7 @@ def test_same_as_the_plain_rules(variant: tuple[int, int, int], chance: random.R
         for seat in range(4)
     ]
     assert {len(hand) for hand in hands} == {len(deck_cards) // 4}
-    plays = []
+    plays: list[Card] = []
     while True:
         position = oracle.look(hands, plays, leader)
         for seat in range(4):
@@ -161,10 +161,10 @@ def random_state(variant: Rules, moves: int, seed: int) -> np.ndarray:
     return state
 
 
-def consistent_hands(state: np.ndarray, player: int) -> Any:
+def consistent_hands(state: np.ndarray, player: int) -> set[tuple[int, ...]]:
     """All ways to hold the unseen cards given hand sizes and voids seen in the history, by trying them all."""
     history = [oracle_play(state, index) for index in range(int(state[slots.CARDS_PLAYED]))]
-    voids = {seat: set() for seat in range(4)}
+    voids: dict[int, set[int]] = {seat: set() for seat in range(4)}
     for start in range(0, len(history), 4):
         trick = history[start : start + 4]
         for seat, card in trick[1:]:
@@ -197,7 +197,7 @@ def test_resample_is_uniform_over_what_the_player_cannot_tell_apart(seed: int) -
     player = seed % 4
     others = [seat for seat in range(4) if seat != player]
     possible = consistent_hands(state, player)
-    counts = Counter()
+    counts: Counter[tuple[int, ...]] = Counter()
     source = generator(seed)
     for _ in range(40 * len(possible)):
         copy = state.copy()
@@ -216,7 +216,7 @@ def test_resample_is_uniform_over_what_the_player_cannot_tell_apart(seed: int) -
 def test_information_keys_tell_states_apart_exactly() -> None:
     """In a tiny game: two states share a player's key exactly if they share hand and history."""
     game = pyspiel.load_game("python_gongzhu(suits=2,ranks=4)")
-    known = {}
+    known: dict[tuple[int, ...], Any] = {}
     for seed in range(300):
         state = random_state(game.rules, seed % 8, seed)
         for player in range(4):
@@ -274,7 +274,8 @@ def test_tensors(suits: int, ranks: int, leader: int) -> None:
         while state.is_chance_node():
             state.apply_action(chance.choice(state.legal_actions()))
         hands = [{card for index, card in enumerate(cards) if deck.pile_of(state.array, index) == s} for s in range(4)]
-        plays, seats = [], []
+        plays: list[Card] = []
+        seats: list[int] = []
         while len(plays) < 7 * seed:
             seats.append(state.current_player())
             plays.append(cards[chance.choice(state.legal_actions())])
@@ -283,12 +284,15 @@ def test_tensors(suits: int, ranks: int, leader: int) -> None:
                 break
         position, voids = oracle.look(hands, plays, leader), oracle.shown_voids(plays, leader)
 
-        def marks(chosen: Collection[Card], of: Sequence[Card] = cards) -> list[float]:
+        def marks(chosen: Collection[Any], of: Sequence[Any] = cards) -> list[float]:
             return [float(card in chosen) for card in of]
 
         played = [{card for s, card in zip(seats, plays, strict=True) if s == seat} for seat in range(4)]
         for player in range(4):
-            who_and_hand = {"player": marks({player}, range(4)), "hand": marks(position.holding[player])}
+            who_and_hand: dict[str, Any] = {
+                "player": marks({player}, range(4)),
+                "hand": marks(position.holding[player]),
+            }
             expected = who_and_hand | {
                 "turn": marks({position.player}, range(4)),
                 "table": [marks(played[seat] & set(position.table)) for seat in range(4)],

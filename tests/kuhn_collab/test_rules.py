@@ -73,6 +73,13 @@ def plain_betting(letters: str) -> tuple[str, int] | None:
     return {1: "kb", 2: "fcr", 3: "fc"}[level], len(letters) % 4
 
 
+def next_actions(letters: str) -> tuple[str, int]:
+    """The same where the hand is not over."""
+    found = plain_betting(letters)
+    assert found is not None
+    return found
+
+
 def public_histories() -> tuple[list[str], list[str]]:
     decisions, ends, stack = [], [], [""]
     while stack:
@@ -92,7 +99,7 @@ def test_public_tree() -> None:
     assert len(ends) == 65
     assert Counter(end[-1] == "f" for end in ends) == {True: 48, False: 17}
     assert max(map(len, ends)) == 10
-    by_seat = Counter((len(letters) % 4, len(plain_betting(letters)[0])) for letters in decisions)
+    by_seat = Counter((len(letters) % 4, len(next_actions(letters)[0])) for letters in decisions)
     assert by_seat == {(seat, actions): {2: 10, 3: 3}[actions] for seat in range(4) for actions in (2, 3)}
 
 
@@ -101,7 +108,7 @@ def test_kernel_follows_the_public_tree() -> None:
     decisions, ends = public_histories()
     for letters in decisions:
         state = play(start, letters)
-        allowed, seat = plain_betting(letters)
+        allowed, seat = next_actions(letters)
         assert state.current_player() == seat
         assert state.legal_actions() == sorted(LETTERS[letter] for letter in allowed)
     assert all(play(start, letters).is_terminal() for letters in ends)
@@ -129,7 +136,7 @@ def test_exact_values_of_the_uniform_policy() -> None:
     totals = [Fraction(0)] * 4
     decisions, ends = public_histories()
     for letters in sorted(decisions, key=len):
-        allowed = plain_betting(letters)[0]
+        allowed = next_actions(letters)[0]
         for letter in allowed:
             chances[letters + letter] = chances[letters] / len(allowed)
     for cards in itertools.permutations(range(6), 4):

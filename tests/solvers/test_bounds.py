@@ -15,7 +15,7 @@ from open_spiel.python.policy import Policy, UniformRandomPolicy
 
 from cardtable import deck
 from solvers.best_response import evaluate
-from solvers.bounds import local_best_response
+from solvers.bounds import Rollout, local_best_response
 from solvers.cfr import CFRSolver
 from solvers.mccfr import ExternalSamplingSolver
 from tests.solvers.games import Load
@@ -76,7 +76,7 @@ POLICIES = {
 @pytest.mark.parametrize("rollout", ["policy", "uniform", "random"])
 @pytest.mark.parametrize("kind", POLICIES)
 @pytest.mark.parametrize("name", [TOEPEN, KUHN])
-def test_it_stays_below_the_exact_value(load: Load, name: str, kind: str, rollout: str) -> None:
+def test_it_stays_below_the_exact_value(load: Load, name: str, kind: str, rollout: Rollout) -> None:
     game = load(name)
     policy = POLICIES[kind](game)
     exact = evaluate(game, policy)

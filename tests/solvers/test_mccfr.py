@@ -19,9 +19,9 @@ from cardtable.randomness import generator
 from solvers.arrays.memory import GameTooLargeError
 from solvers.arrays.sequence_form import sequence_form
 from solvers.best_response import nash_conv
-from solvers.mccfr import ExternalSamplingSolver, OutcomeSamplingSolver
+from solvers.mccfr import ExternalSamplingSolver, OutcomeSamplingSolver, Where
 from solvers.sampling.hash_table import PLAYER_BITS, row_length
-from solvers.sampling.on_rules import CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY
+from solvers.sampling.on_rules import CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY, RulesSampler
 from solvers.sampling.on_tree import TreeSampler
 from tests.solvers.games import Load
 from toepen_spiel import rules as toepen
@@ -31,6 +31,8 @@ TOEPEN_222 = "python_toepen(suits=2,ranks=2,hand_size=2)"
 TOEPEN_232 = "python_toepen(suits=2,ranks=3,hand_size=2)"
 INFORMATION_SETS_222 = 336  # with two or more legal actions
 INFORMATION_SETS_232 = 2760
+
+Solver = ExternalSamplingSolver | OutcomeSamplingSolver
 
 
 class Exact:
@@ -72,12 +74,14 @@ class Exact:
         return np.array(list(strategy.values())) @ np.array(values)
 
 
-def positions(solver: Any, states: dict[str, pyspiel.State]) -> dict[str, slice]:
+def positions(solver: Solver, states: dict[str, pyspiel.State]) -> dict[str, slice]:
     """Where each information set's numbers are in the contents of the solver."""
     sampler = solver._sampler
     contents = sampler.contents(CUMULATIVE_REGRETS)
     if contents.keys.shape[1] == 0:
-        number = {text: index for index, text in enumerate(sampler.strings)}
+        assert isinstance(sampler, TreeSampler)
+        assert sampler.strings is not None
+        number: dict[Any, int] = {text: index for index, text in enumerate(sampler.strings)}
         place = {name: number[name] for name in states}
     else:
         number = {tuple(row): index for index, row in enumerate(contents.keys.tolist())}
@@ -86,7 +90,7 @@ def positions(solver: Any, states: dict[str, pyspiel.State]) -> dict[str, slice]
     return {name: slice(*contents.offsets[index : index + 2]) for name, index in place.items()}
 
 
-def sampled_increments(solver: Any, player: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
+def sampled_increments(solver: Solver, player: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
     """(samples, actions) increments of regrets and of cumulative strategies of traversals that all start alike."""
     state = dict(solver.get_state())
     before = [solver._sampler.contents(group).weights for group in (CUMULATIVE_REGRETS, CUMULATIVE_STRATEGY)]
@@ -102,7 +106,7 @@ def sampled_increments(solver: Any, player: int, samples: int) -> tuple[np.ndarr
     return increments[0], increments[1]
 
 
-def give_random_regrets(solver: Any) -> None:
+def give_random_regrets(solver: Solver) -> None:
     """Makes every strategy a mixed one, known information sets staying known."""
     random = np.random.default_rng(0)
     if isinstance(solver._sampler, TreeSampler):
@@ -120,7 +124,7 @@ def give_random_regrets(solver: Any) -> None:
 @pytest.mark.parametrize("player", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["external", "outcome"])
 @pytest.mark.parametrize(("name", "where"), [("kuhn_poker", "tree"), (TOEPEN_222, "rules"), (TOEPEN_222, "tree")])
-def test_estimates_are_unbiased(load: Load, name: str, where: str, kind: str, player: int) -> None:
+def test_estimates_are_unbiased(load: Load, name: str, where: Where, kind: str, player: int) -> None:
     game = load(name)
     solver_class = ExternalSamplingSolver if kind == "external" else OutcomeSamplingSolver
     solver = solver_class(game, seed=5, where=where)
@@ -183,7 +187,7 @@ def test_averages_converge(
 def test_the_full_average_is_the_average_by_own_reach(load: Load) -> None:
     game = load("leduc_poker")
     solver = ExternalSamplingSolver(game, seed=3, average="full")
-    sums: dict[str, np.ndarray] = defaultdict(lambda: 0.0)
+    sums: dict[str, Any] = defaultdict(float)
     for _ in range(4):
         solver.run(1)
         exact = Exact(game, solver.current_policy())
@@ -196,7 +200,7 @@ def test_the_full_average_is_the_average_by_own_reach(load: Load) -> None:
         assert average == pytest.approx(sums[name] / sums[name].sum(), abs=1e-12)
 
 
-SOLVERS = [
+SOLVERS: list[tuple[str, type, dict[str, Any]]] = [
     ("kuhn_poker", ExternalSamplingSolver, {}),
     ("kuhn_poker", ExternalSamplingSolver, {"average": "full"}),
     ("kuhn_poker", OutcomeSamplingSolver, {}),
@@ -246,6 +250,8 @@ def test_only_real_choices_have_information_sets(load: Load) -> None:
         assert 0.9 * expected < on_rules.num_information_sets <= expected
         contents = on_rules._sampler.contents(CUMULATIVE_STRATEGY)
         assert np.diff(contents.offsets).min() == 2
+        assert isinstance(on_tree._sampler, TreeSampler)
+        assert on_tree._sampler.keys is not None
         known = {tuple(row) for row in on_tree._sampler.keys.tolist()}
         assert known >= {tuple(row) for row in contents.keys.tolist()}
 
@@ -321,6 +327,7 @@ def test_memory_is_limited(load: Load) -> None:
     with pytest.raises(GameTooLargeError, match="information sets"):
         solver.run(1000)
     assert solver.num_information_sets > 0
+    assert isinstance(solver._sampler, RulesSampler)
     assert solver._sampler.table.memory_bytes <= 100_000
     state = load(TOEPEN_232).new_initial_state()
     while state.is_chance_node():

@@ -153,7 +153,7 @@ def test_team_best_response_in_three_player_kuhn_poker_against_brute_force() -> 
     assert [len(histories[who]) for who in (0, 1)] == [4, 4]
     best = -np.inf
     for joint in itertools.product(range(16), repeat=4):  # a plan for each card of player 0
-        against = sum(gain[joint[card], :, card, :] for card in range(4))  # plan 1, card 1
+        against = np.sum([gain[joint[card], :, card, :] for card in range(4)], axis=0)  # plan 1, card 1
         best = max(best, against.max(axis=0).sum())
     response = team.team_best_response(game, third, 0, teams=((0, 1), (2,)))
     assert response.value == pytest.approx(best, abs=1e-12)
@@ -268,7 +268,7 @@ def test_both_teams_share_their_cards() -> None:
 class MergedGame(pyspiel.Game):
     """Just enough of a pyspiel game for solvers that drive the rules."""
 
-    def __init__(self, rules: Rules) -> None:  # type: ignore[no-untyped-def]
+    def __init__(self, rules: Rules) -> None:
         kind = pyspiel.load_game("kuhn_poker").get_type()
         info = pyspiel.GameInfo(
             num_distinct_actions=rules.num_distinct_actions,

@@ -45,7 +45,8 @@ def test_random_games_follow_the_plain_rules(variant: tuple, seed: int) -> None:
     rng = np.random.default_rng(seed)
     cards = rng.permutation(suits * ranks).tolist()
     ids = set(cards[:hand_size]), set(cards[hand_size : 2 * hand_size])
-    hands = tuple(frozenset(divmod(card, ranks) for card in hand) for hand in ids)
+    first, second = (frozenset(divmod(card, ranks) for card in hand) for hand in ids)
+    hands = first, second
     state = deal(game, ids)
     events: tuple = ()
     while True:

@@ -65,7 +65,8 @@ def test_nodes_with_betting(setting: str, decisions: int, terminals: int) -> Non
 )
 def test_player_nodes_with_forced_cards(setting: str, betting: bool, nodes: int) -> None:
     """Counted through pyspiel, and by the plain rules."""
-    assert oracle.size(*map(int, setting.split("-")), betting, follow_suit=True).nodes == nodes
+    suits, ranks, hand_size = map(int, setting.split("-"))
+    assert oracle.size(suits, ranks, hand_size, betting, follow_suit=True).nodes == nodes
     stack, found = [load(setting, betting).new_initial_state()], 0
     while stack:
         state = stack.pop()

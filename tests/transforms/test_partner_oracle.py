@@ -119,7 +119,7 @@ def test_resampling_keeps_what_a_truthful_oracle_said(signals: tuple) -> None:
     if signals[2] is not None:
         state.apply_action(signals[2])
     rng = np.random.default_rng(3)
-    deals = Counter()
+    deals: Counter[tuple[bool, int]] = Counter()
     for _ in range(300):
         other = state.resample_from_infostate(2, rng.random)
         assert other.information_key(2) == state.information_key(2)

@@ -18,7 +18,7 @@ def dealt_state(game: pyspiel.Game, seed: int) -> np.ndarray:
     return state
 
 
-def exact_values(game: pyspiel.Game, state: np.ndarray, player: int) -> np.ndarray:
+def exact_values(game: pyspiel.Game, state: np.ndarray, player: int) -> dict[int, float]:
     """Mean returns over all worlds with uniformly random play to the end, by walking everything."""
     kernel, size = game.rules.kernel, game.num_distinct_actions()
 
@@ -31,7 +31,7 @@ def exact_values(game: pyspiel.Game, state: np.ndarray, player: int) -> np.ndarr
             out = np.empty(game.num_players())
             kernel.returns(array, out)
             return out[player]
-        return np.mean([value(after(array, action)) for action in legal(array)])
+        return float(np.mean([value(after(array, action)) for action in legal(array)]))
 
     def after(array: np.ndarray, action: int) -> np.ndarray:
         copy = array.copy()
@@ -43,7 +43,9 @@ def exact_values(game: pyspiel.Game, state: np.ndarray, player: int) -> np.ndarr
         copy = state.copy()
         kernel.resample(copy, player, generator(seed))
         worlds[copy.tobytes()] = copy
-    return {action: np.mean([value(after(world, action)) for world in worlds.values()]) for action in legal(state)}
+    return {
+        action: float(np.mean([value(after(world, action)) for world in worlds.values()])) for action in legal(state)
+    }
 
 
 def test_estimates_approach_the_exact_means() -> None:
@@ -59,6 +61,8 @@ def test_estimates_approach_the_exact_means() -> None:
         search = FlatSearch(game, 20_000)
         row, states = np.zeros(1, np.int64), state[None, :].copy()
         explained = search.explain_rows(states, row, streams(1, (), range(1)))[0]
+        assert explained.values is not None
+        assert explained.errors is not None
         found = dict(zip(explained.actions.tolist(), explained.values.tolist(), strict=True))
         assert set(found) == set(exact)
         if len(exact) > 1:
@@ -101,6 +105,9 @@ def test_standard_errors_are_of_the_difference_to_the_best_action() -> None:
         one, two = (
             search.explain_rows(states, np.zeros(1, np.int64), streams(seed, (half,), range(1)))[0] for half in (1, 2)
         )
+        assert one.values is not None
+        assert one.errors is not None
+        assert two.values is not None
         best = int(np.argmax(one.values))
         for place in range(len(one.actions)):
             if place != best:

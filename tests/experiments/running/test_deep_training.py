@@ -1,6 +1,7 @@
 """Who sits where in Deep CFR runs, whom they are measured against, and when strategy networks are fitted."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -24,7 +25,13 @@ from experiments.running.loop import Clock, evaluation_points
 from gongzhu_spiel.players import mr_greed
 from solvers.deep_cfr.large import LargeDeepCFR
 
-LITTLE = {"traversals": 1, "training_steps": 2, "batch_size": 8, "memory_rows": 500, "strategy_memory_rows": 500}
+LITTLE: dict[str, Any] = {
+    "traversals": 1,
+    "training_steps": 2,
+    "batch_size": 8,
+    "memory_rows": 500,
+    "strategy_memory_rows": 500,
+}
 LITTLE |= {"traversal": "corrected", "tries": 1, "strategy_training_steps": 2, "snapshots": 2, "hidden_sizes": (8,)}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cardtable.parameters import UserError
+from cardtable.player import Player
 from experiments.running.loop import Clock, Limits, Run, Task, evaluation_points
 from solvers.learning.trainer import CannotResumeError
 
@@ -42,6 +43,9 @@ class Counter:
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         self.iterations = state["iterations"]
+
+    def player(self) -> Player:
+        raise NotImplementedError("a trainer has one, but nobody asks this one to play")
 
 
 class Forgetful(Counter):

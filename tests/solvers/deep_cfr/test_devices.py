@@ -4,6 +4,8 @@ torch's meta device has no numbers, but refuses to mix with tensors of another d
 replaced by zeros, since there is nothing to bring back.
 """
 
+from typing import Any
+
 import numpy as np
 import pyspiel
 import pytest
@@ -17,7 +19,12 @@ from solvers.deep_cfr.trainer import TabulatedDeepCFR
 from solvers.learning.networks import Learner
 
 TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
-SMALL = {"hidden_sizes": (8, 8), "strategy_hidden_sizes": (8,), "training_steps": 2, "strategy_training_steps": 2}
+SMALL: dict[str, Any] = {
+    "hidden_sizes": (8, 8),
+    "strategy_hidden_sizes": (8,),
+    "training_steps": 2,
+    "strategy_training_steps": 2,
+}
 LARGE = {
     **SMALL,
     "traversals": 10,

@@ -212,6 +212,7 @@ def test_a_snapshot_is_kept_for_a_game() -> None:
     seat = state.current_player()
     player, deals = trainer.player(), 20_000
     states = np.repeat(state.array[None, :], deals, axis=0)
+    assert player.choose_rows is not None
     chosen = player.choose_rows(states, np.arange(deals), player_streams(1, seat, range(deals)))
     policy = player.policy(game).action_probabilities(state)
     for action, probability in policy.items():
@@ -230,6 +231,7 @@ def test_players_are_saved_and_found(tmp_path: Path) -> None:
     for average in ("single", "strategy"):
         found = find_player(f"{tmp_path}(average={average})", game)
         one, two = (play_match(game, player, random, 40).games[0] for player in (found, trainer.player(average)))
+        assert one.states is not None
         assert (one.states == two.states).all()
     tied = pyspiel.load_game(f"python_card_isomorphism(game={game})")
     assert play_match(tied, find_player(str(tmp_path), tied), random_player(tied), 5).score.n == 5

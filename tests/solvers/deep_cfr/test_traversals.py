@@ -133,7 +133,7 @@ def test_regrets_level_by_level(traversal: str, tries: int, unbiased: bool) -> N
 def feature_rows(game: pyspiel.Game, player: int, regrets: dict) -> tuple[dict[bytes, int], np.ndarray]:
     """Where the features of each information state are counted, and the exact regrets in that order."""
     rows: dict[bytes, int] = {}
-    exact = []
+    exact: list[np.ndarray] = []
 
     def walk(state: pyspiel.State) -> None:
         if state.is_terminal():

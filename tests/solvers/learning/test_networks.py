@@ -1,5 +1,6 @@
 """The networks' own differentiation and optimiser against torch's, and that nothing stays behind on another device."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,9 @@ def data() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return torch.randn(ROWS, INPUTS), torch.randn(ROWS, OUTPUTS), legal
 
 
-def losses(name: str, targets: torch.Tensor, legal: torch.Tensor) -> Any:
+def losses(
+    name: str, targets: torch.Tensor, legal: torch.Tensor
+) -> tuple[Callable, Callable[[torch.Tensor], torch.Tensor]]:
     """A gradient as the trainers use it, and the same loss written plainly for autograd."""
     row_weights = torch.linspace(0.1, 1.0, ROWS)
     weights = row_weights[:, None] * legal

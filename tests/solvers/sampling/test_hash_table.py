@@ -55,7 +55,9 @@ def test_growing_keeps_everything() -> None:
         table.numbers[row + 2 : row + 8] = key + np.arange(6) / 10
     assert len(table) == 6_000
     for key in keys[::7]:
-        regrets, strategy = table.find(key % 2, np.array([key]), 3)
+        found = table.find(key % 2, np.array([key]), 3)
+        assert found is not None
+        regrets, strategy = found
         assert regrets == pytest.approx(key + np.array([0.0, 0.1, 0.2]))
         assert strategy == pytest.approx(key + np.array([0.3, 0.4, 0.5]))
     assert table.find(0, np.array([3]), 3) is None  # 3 belongs to player 1
@@ -122,5 +124,7 @@ def test_rows_start_as_zeros() -> None:
     table.numbers[:] = np.nan
     key = np.array([8])
     add_row(table.words, table.numbers, table.slots, table.size, hash_key(key), header_of(2, 3), key, np.arange(3))
-    regrets, strategy = table.find(2, key, 3)
+    found = table.find(2, key, 3)
+    assert found is not None
+    regrets, strategy = found
     assert (regrets.tolist(), strategy.tolist()) == ([0.0] * 3, [0.0] * 3)
