@@ -121,12 +121,15 @@ class Standings:
         return sum(d * t for d, t in known) / sum(d for d, _ in known) if known else float("nan")
 
     def cross_table(self) -> list[dict[str, Any]]:
-        """One row per player, the best first: rating, cost, and points per deal against each other player."""
+        """One row per player, the best first: rating, cost, and points per deal against each other player.
+
+        Players go by their place: their names would be too wide for columns.
+        """
         ratings, order = self.ratings(), self.order()
         return [
-            {"player": self.names[i], "rating": str(ratings[i]), "ms a move": self.milliseconds(i)}
-            | {f"v {self.names[j]}": "" if i == j else str(self.score(i, j)) for j in order}
-            for i in order
+            {"player": f"{place} {self.names[i]}", "rating": str(ratings[i]), "ms a move": self.milliseconds(i)}
+            | {f"v {other}": "" if i == j else str(self.score(i, j)) for other, j in enumerate(order, start=1)}
+            for place, i in enumerate(order, start=1)
         ]
 
     def csv_rows(self) -> list[dict[str, Any]]:
@@ -141,25 +144,26 @@ class Standings:
     def figure(self, title: str) -> Figure:
         """The cross table in colours, and the ratings with their intervals."""
         order, ratings = self.order(), self.ratings()
-        names = [self.names[i] for i in order]
+        names = [f"{place}  {self.names[i]}" for place, i in enumerate(order, start=1)]
         means = self.points.mean(axis=0)[np.ix_(order, order)]
         n = len(order)
-        figure, axes = plt.subplots(1, 2, figsize=(5 + 1.3 * n, 2 + 0.6 * n), width_ratios=(1.4, 1))
+        figure, axes = plt.subplots(1, 2, figsize=(6 + 1.2 * n, 2 + 0.5 * n), width_ratios=(1.4, 1), sharey=True)
         largest = np.abs(means).max() or 1.0
         axes[0].imshow(means, cmap="RdYlGn", vmin=-largest, vmax=largest, aspect="auto")
         for row, column in itertools.permutations(range(n), 2):
-            axes[0].text(column, row, f"{means[row, column]:.3g}", ha="center", va="center", fontsize=9)
-        axes[0].set_xticks(range(n), names, rotation=30, ha="right")
+            colour = "white" if abs(means[row, column]) > 0.6 * largest else "black"  # on dark ground
+            value = f"{means[row, column]:.3g}"
+            axes[0].text(column, row, value, ha="center", va="center", fontsize=9, color=colour)
+        axes[0].set_xticks(range(n), range(1, n + 1))
         axes[0].set_yticks(range(n), names)
         axes[0].set_title("points per deal, row against column")
         values = [ratings[i].mean for i in order]
         errors = [CONFIDENCE * ratings[i].standard_error for i in order]
         axes[1].errorbar(values, range(n), xerr=errors, fmt="o", capsize=3)
-        axes[1].set_yticks(range(n), names)
         axes[1].set_ylim(n - 0.5, -0.5)
         axes[1].axvline(0, color="black", linewidth=0.8)
         axes[1].grid(axis="x", alpha=0.3)
-        axes[1].set(xlabel="points", title="ratings (least squares), 95% intervals")
+        axes[1].set(xlabel="points", title="ratings, 95% intervals")
         figure.suptitle(title)
         figure.tight_layout()
         return figure
