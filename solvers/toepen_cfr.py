@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cardtable.compiled import compiled
+from cardtable.parameters import UserError
+from cardtable.player import Player
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.learning.trainer import require_iterations
 from solvers.toepen.card_tree import CardTree
@@ -121,6 +123,12 @@ class ToepenSolver:
         """Exact, of the average plans."""
         found = self.evaluate()
         return {"exploitability": found.nash_conv / 2, "nash_conv": found.nash_conv, "value": found.value}
+
+    def player(self) -> Player:
+        """Refused: deals are merged up to suits here, and the way back from a hand to its place is not written."""
+        raise UserError(
+            "what ToepenSolver learned cannot be played yet; solve the game with experiments.solve to play it"
+        )
 
     def identity(self) -> dict[str, Any]:
         """What a checkpoint must agree with: the sizes of the tree, which no two variants share."""

@@ -29,7 +29,7 @@ def of_catalogue(name: str) -> Callable[[], Trainer]:
 CANNOT_RESUME = "openspiel_cfr_plus_cpp"
 TRAINERS: dict[str, Callable[[], Trainer]] = {
     **{name: of_catalogue(name) for name in SOLVERS},
-    "card tree": lambda: ToepenSolver(build_card_tree(2, 2, 2)),  # type: ignore[dict-item, return-value]  # has no player
+    "card tree": lambda: ToepenSolver(build_card_tree(2, 2, 2)),
     "tabulated deep": lambda: TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), Settings(traversals=20), 1),
     "large deep": lambda: LargeDeepCFR(pyspiel.load_game(TOEPEN), FEW, 1),
 }
