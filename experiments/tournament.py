@@ -11,7 +11,6 @@ tournament that was interrupted goes on with --resume.
 from __future__ import annotations
 
 import itertools
-import re
 import sys
 
 from absl import app, flags
@@ -25,7 +24,7 @@ from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, file_name, write_csv
-from experiments.running.round_robin import PairResult, Standings, load_pair, play_pair, save_pair
+from experiments.running.round_robin import PairResult, Standings, load_pair, names_in, play_pair, save_pair
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "python_gongzhu", "any sequential game OpenSpiel can load, ours included")
@@ -47,17 +46,6 @@ def main(argv: list[str]) -> None:
         run()
     except (UserError, ValueError) as error:
         sys.exit(f"experiments.tournament: {error}")
-
-
-def names_in(text: str) -> list[str]:
-    """Names with commas between them; commas inside parentheses belong to a name."""
-    names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]
-    if len(names) < 2 or not all(names):
-        raise UserError(f"--players={text}: allowed are two or more names with commas between them")
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise UserError(f"--players={text}: {', '.join(sorted(repeated))} is named more than once")
-    return names
 
 
 def run() -> None:

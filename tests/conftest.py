@@ -1,5 +1,13 @@
+import pytest
 from hypothesis import settings
+
+from tests.warm_up import warm_up_if_cold
 
 # The first example pays for compilation, so no deadline; examples are chosen the same way in every run.
 settings.register_profile("cardspiel", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("cardspiel")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        warm_up_if_cold()

@@ -16,6 +16,7 @@ over deals too, and its interval takes into account how results of one deal hang
 from __future__ import annotations
 
 import itertools
+import re
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,6 +46,17 @@ class PairResult(NamedTuple):
     @property
     def score(self) -> Estimate:
         return Estimate.of(self.per_deal)
+
+
+def names_in(text: str) -> list[str]:
+    """Names with commas between them; commas inside parentheses belong to a name."""
+    names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]
+    if len(names) < 2 or not all(names):
+        raise UserError(f"--players={text}: allowed are two or more names with commas between them")
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise UserError(f"--players={text}: {', '.join(sorted(repeated))} is named more than once")
+    return names
 
 
 def play_pair(

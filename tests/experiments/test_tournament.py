@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from cardtable.parameters import UserError
-from experiments.running.round_robin import PairResult, Standings, intransitivity, load_pair, save_pair
-from experiments.tournament import names_in
+from experiments.running.round_robin import PairResult, Standings, intransitivity, load_pair, names_in, save_pair
 
 ROOT = Path(__file__).parents[2]
 
