@@ -27,6 +27,7 @@ from cardtable.player import Player
 from solvers.arrays import sweeps
 from solvers.arrays.sequence_form import SequenceForm, sequence_form
 from solvers.best_response import Evaluation, Evaluator
+from solvers.learning.states import require_state
 from solvers.learning.trainer import game_identity, require_iterations
 from solvers.policies import TablePolicy, table_player
 
@@ -174,29 +175,29 @@ class TabularSolver(ABC):
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything a solver of the same game and variant needs to go on, bit for bit."""
+        return {name: array.copy() for name, array in self._state().items()}
+
+    def _state(self) -> dict[str, np.ndarray]:
         return {
             "variant": np.array(self._description()),
             "fingerprint": np.array(self._fingerprint(), np.int64),
             "iteration": np.array(self.iterations, np.int64),
-            "regret": self._regret.copy(),
-            "banked": self._banked.copy(),
-            "average": self._average.copy(),
+            "regret": self._regret,
+            "banked": self._banked,
+            "average": self._average,
         }
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Goes back to a state of `get_state`; ValueError if it belongs to another game or variant."""
-        missing = sorted(set(self.get_state()) - set(state))
-        if missing:
-            raise ValueError(f"the solver state lacks {', '.join(missing)}")
+        own = self._state()
+        require_state(state, {name: array for name, array in own.items() if array.ndim == 0})
         if str(state["variant"]) != self._description():
             raise ValueError(f"the solver state is one of {state['variant']}, not of {self._description()}")
         if int(state["fingerprint"]) != self._fingerprint():
             raise ValueError(f"the solver state belongs to another game, or to another version of {self.game}")
+        require_state(state, own)
         for name in ("regret", "banked", "average"):
-            table = getattr(self, f"_{name}")
-            if np.shape(state[name]) != table.shape:
-                raise ValueError(f"{name} of the solver state has shape {np.shape(state[name])}, not {table.shape}")
-            table[:] = state[name]
+            own[name][:] = state[name]
         self.iterations = int(state["iteration"])
 
     def _description(self) -> str:
