@@ -32,6 +32,7 @@ from solvers.learning.trainer import game_identity, require_iterations
 from solvers.policies import TablePolicy, table_player
 
 Discounts = tuple[Any, Any, Any]
+PAGE = 4096  # iterations whose discounts are worked out at a time
 
 
 class Variant(NamedTuple):
@@ -111,7 +112,7 @@ class TabularSolver(ABC):
         self._parameters = {**VARIANTS[variant].parameters, **parameters}
         self._predictive = VARIANTS[variant].predictive
         self.iterations = 0
-        self._extend_schedule(1024)
+        self._page, self._discounts = -1, np.empty((PAGE, 3))
         self._average = np.zeros(num_cells)
         self._banked = np.zeros(num_cells if self._predictive else 0)
         self._regret = np.zeros(num_cells)
@@ -126,24 +127,29 @@ class TabularSolver(ABC):
     def run(self, iterations: int) -> None:
         """Many iterations in one go; none at all only compiles."""
         require_iterations(iterations)
-        first, last = self.iterations, self.iterations + iterations
-        if last > len(self._schedule):
-            self._extend_schedule(2 * last)
-        self._iterate(first, last)
-        self.iterations = last
+        end = self.iterations + iterations
+        while True:
+            page, first = divmod(self.iterations, PAGE)
+            last = min(first + end - self.iterations, PAGE)
+            self._iterate(first, last, self._schedule(page))
+            self.iterations += last - first
+            if self.iterations == end:
+                return
 
-    def _extend_schedule(self, iterations: int) -> None:
-        """The discounts of the first iterations, and the sums of the weights up to each."""
-        t = np.arange(1, iterations + 1, dtype=np.float64)
-        schedule = np.empty((iterations, 3))
-        schedule[:, 0], schedule[:, 1], schedule[:, 2] = VARIANTS[self.variant].discounts(t, **self._parameters)
-        schedule[0, :2] = 0.0  # what the regrets held before iteration 1 was only the initial strategy
-        self._schedule = schedule
-        self._total_weight = np.cumsum(schedule[:, 2])
+    def _schedule(self, page: int) -> np.ndarray:
+        """The discounts of the iterations on a page: whole pages, so that it does not matter where a run was cut."""
+        if page != self._page:
+            t = np.arange(PAGE * page + 1, PAGE * (page + 1) + 1, dtype=np.float64)
+            kept = self._discounts
+            kept[:, 0], kept[:, 1], kept[:, 2] = VARIANTS[self.variant].discounts(t, **self._parameters)
+            if page == 0:
+                kept[0, :2] = 0.0  # what the regrets held before iteration 1 was only the initial strategy
+            self._page = page
+        return self._discounts
 
     @abstractmethod
-    def _iterate(self, first: int, last: int) -> None:
-        """Iterations first .. last-1, counted from 0."""
+    def _iterate(self, first: int, last: int, schedule: np.ndarray) -> None:
+        """The iterations of rows first .. last-1 of the schedule."""
 
     @abstractmethod
     def _policy(self, weights: np.ndarray) -> TablePolicy:
@@ -246,18 +252,19 @@ class CFRSolver(TabularSolver):
         arrays = self.form.arrays
         sweeps.plan_sweep(0, len(arrays.batches), arrays, self._tables, 0.0, self._scratch[0])
 
-    def _iterate(self, first: int, last: int) -> None:
+    def _iterate(self, first: int, last: int, schedule: np.ndarray) -> None:
+        total = self._root_average[0]
         if self.threads == 1:
-            sweeps.iterate(first, last, self._schedule, *self._fixed)
+            sweeps.iterate(first, last, schedule, *self._fixed)
         else:
             before = numba.get_num_threads()
             numba.set_num_threads(min(self.threads, numba.config.NUMBA_NUM_THREADS))
             try:
-                sweeps.iterate_in_parallel(first, last, self._schedule, *self._fixed)
+                sweeps.iterate_in_parallel(first, last, schedule, *self._fixed)
             finally:
                 numba.set_num_threads(before)
         if last > first:
-            self._root_average.fill(self._total_weight[last - 1])
+            self._root_average.fill(np.cumsum([total, *schedule[first:last, 2]])[-1])
 
     def _policy(self, weights: np.ndarray) -> TablePolicy:
         probabilities = np.ones(self.form.num_sequences)
