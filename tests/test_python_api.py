@@ -89,10 +89,11 @@ def test_every_action_of_every_player_has_a_name_or_is_refused() -> None:
 def test_iterations_and_sizes() -> None:
     rules = pyspiel.load_game("python_kuhn_collab").rules
     solver = CFRSolver(pyspiel.load_game("kuhn_poker"))
-    for wrong in (-1, 1.5, "3", None, True, float("nan")):
-        refused(lambda: solver.run(wrong), "iterations is .*allowed: 0 or more")  # type: ignore[arg-type] # noqa: B023
-        refused(lambda: play_out(rules, wrong), "games is .*allowed: 0 or more")  # type: ignore[arg-type] # noqa: B023
-        refused(lambda: Batch(rules, wrong), "size is .*allowed: 0 or more")  # type: ignore[arg-type] # noqa: B023
+    not_counts: tuple[Any, ...] = (-1, 1.5, "3", None, True, float("nan"))
+    for wrong in not_counts:
+        refused(lambda: solver.run(wrong), "iterations is .*allowed: 0 or more")  # noqa: B023
+        refused(lambda: play_out(rules, wrong), "games is .*allowed: 0 or more")  # noqa: B023
+        refused(lambda: Batch(rules, wrong), "size is .*allowed: 0 or more")  # noqa: B023
     solver.run(np.int64(2))  # type: ignore[arg-type]
     assert solver.iterations == 2
 
@@ -100,8 +101,9 @@ def test_iterations_and_sizes() -> None:
 def test_bots_sit_on_seats_and_at_their_own_table() -> None:
     game, other = pyspiel.load_game("python_kuhn_collab"), pyspiel.load_game("python_gongzhu")
     player = find_player("random", game)
-    for seat in (-1, 4, 1.0):
-        refused(lambda: player.bot(game, seat), "seat is .*allowed: 0 to 3")  # type: ignore[arg-type] # noqa: B023
+    no_seats: tuple[Any, ...] = (-1, 4, 1.0)
+    for seat in no_seats:
+        refused(lambda: player.bot(game, seat), "seat is .*allowed: 0 to 3")  # noqa: B023
     state = first_decision(other)
     heuristic = find_player("greed", other)
     bot = heuristic.bot(other, state.current_player())
@@ -121,7 +123,7 @@ class Odd(openspiel_policy.Policy):
         return self.answer
 
 
-ODD_ANSWERS = (
+ODD_ANSWERS: tuple[Any, ...] = (
     None,
     [0.5, 0.5],
     {},
@@ -136,8 +138,9 @@ ODD_ANSWERS = (
 
 def test_policies_of_wrong_types() -> None:
     game = pyspiel.load_game("kuhn_poker")
-    for policy in (None, "cfr", 7, {}, [0.5]):
-        refused(lambda: nash_conv(game, policy), "the policy is .*; allowed: policies of OpenSpiel")  # type: ignore[arg-type] # noqa: B023
+    wrong: tuple[Any, ...] = (None, "cfr", 7, {}, [0.5])
+    for policy in wrong:
+        refused(lambda: nash_conv(game, policy), "the policy is .*; allowed: policies of OpenSpiel")  # noqa: B023
     for answer in ODD_ANSWERS:
         refused(lambda: nash_conv(game, Odd(game, answer)), "the policy (gives|answers)")  # noqa: B023
         bot = policy_player("odd", game, Odd(game, answer)).bot(game, 0)

@@ -195,7 +195,7 @@ def posterior(
     game: pyspiel.Game, actions: list[int], player: int, key: tuple[int, ...]
 ) -> dict[tuple[int, ...], float]:
     """By Bayes, over all ways that chance could have gone: how likely each deal is to somebody with this key."""
-    weights: Counter[tuple[int, ...]] = Counter()
+    weights: dict[tuple[int, ...], float] = defaultdict(float)
 
     def walk(state: pyspiel.State, played: int, probability: float) -> None:
         if state.is_chance_node():
