@@ -60,4 +60,4 @@ def test_what_a_transform_without_a_game_advises_works(name: str) -> None:
     with pytest.raises(ValueError, match="the parameter game is missing") as refusal:
         pyspiel.load_game(f"{name}()")
     advice = str(refusal.value).partition("as in ")[2].split()[0]
-    assert str(pyspiel.load_game(advice)).startswith(f"{name}(game=")
+    assert str(pyspiel.load_game(advice)).startswith(f"{name}(")
