@@ -78,6 +78,7 @@ def test_the_rest_is_compiled_when_it_is_used() -> None:
     assert overloads == str([1] * len(SIGNATURES))
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_linear_algebra_still_compiles() -> None:
     code = """

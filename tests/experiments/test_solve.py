@@ -16,6 +16,7 @@ from absl import flags
 from absl.testing import flagsaver
 
 from experiments import solve
+from tests import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -124,7 +125,7 @@ def test_mistakes_get_one_clear_line_and_leave_nothing_behind(settings: dict, me
 
 
 def test_typing_errors_in_flags(tmp_path: Path) -> None:
-    result = subprocess.run(command(tmp_path, "--solver=magic"), cwd=ROOT, capture_output=True, text=True)
+    result = commands.run("experiments.solve", f"--out={tmp_path}", "--solver=magic")
     assert result.returncode != 0
     assert "value should be one of <cfr|cfr_plus|" in result.stderr
     assert "Traceback" not in result.stderr
