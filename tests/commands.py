@@ -1,17 +1,19 @@
 """Runs our commands as a user would, each in a process of its own, without paying for the same imports every time.
 
-Importing OpenSpiel, numba, torch and matplotlib takes a command two to four seconds, and the tests run some hundred of
-them. So each test worker keeps one process that has imported them, played nothing and started no thread; it forks for
-every command, and the fork runs the module as `python -m` would. What start-up itself does is tested elsewhere, in
-truly fresh processes (`tests/test_start_up.py`, `tests/test_layers.py`).
+Importing OpenSpiel, numba, torch, matplotlib and our own packages takes a command two to four seconds, and the tests
+run some hundred of them. So each test worker keeps one process that has imported them, played nothing and started no
+thread; it forks for every command, and the fork runs the module as `python -m` would. What start-up itself does is
+tested elsewhere, in truly fresh processes (`tests/test_start_up.py`, `tests/test_layers.py`).
 """
 
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import subprocess
 import sys
@@ -20,7 +22,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-IMPORTED = ("open_spiel.python.games", "torch", "matplotlib.pyplot", "tensorboard.summary", "rich.progress")
+LIBRARIES = (
+    "open_spiel.python.games",
+    "torch._inductor.config",
+    "matplotlib.pyplot",
+    "tensorboard.summary",
+    "rich.progress",
+)
+# Not the front doors of experiments: each defines flags, and two of them do not fit into one process.
+PACKAGES = ("cardspiel", "cardtable", "solvers", *(f"experiments.{part}" for part in ("running", "toepen", "kuhn")))
 
 
 def run(module: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -45,8 +55,12 @@ def _server() -> subprocess.Popen[str]:
 
 
 def main() -> None:
-    for name in (*IMPORTED, "cardspiel"):
-        importlib.import_module(name)
+    for name in (*LIBRARIES, *PACKAGES):
+        package = importlib.import_module(name)
+        if name in PACKAGES:
+            for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+                importlib.import_module(module.name)
+    gc.freeze()  # forks neither look through nor copy what they share
     for line in iter(sys.stdin.readline, ""):
         request = json.loads(line)
         child = os.fork()

@@ -387,7 +387,7 @@ VALUE = 17 / 45  # the game's value for the first player (exact LP)
     "make",
     [
         pytest.param(cfr.CFRSolver, marks=pytest.mark.slow),
-        cfr.CFRPlusSolver,
+        pytest.param(cfr.CFRPlusSolver, marks=pytest.mark.slow),
         pytest.param(pyspiel.CFRSolver, marks=pytest.mark.slow),
         pyspiel.CFRPlusSolver,
     ],

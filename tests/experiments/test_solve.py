@@ -54,10 +54,13 @@ def test_a_run_leaves_everything_behind(tmp_path: Path) -> None:
     assert points[-1][1] < 0.001 < points[0][1]
 
 
-RESUMED = ["cfr_plus", "external", "openspiel_cfr_plus", "openspiel_cfr_cpp", "openspiel_external"]
+# Their states are compared in quick tests too: tests/solvers/learning/test_trainer.py.
+OPENSPIEL = ("openspiel_cfr_plus", "openspiel_cfr_cpp", "openspiel_external", "openspiel_external_cpp")
 
 
-@pytest.mark.parametrize("solver", [*RESUMED, "openspiel_external_cpp"])
+@pytest.mark.parametrize(
+    "solver", ["cfr_plus", "external", *(pytest.param(name, marks=pytest.mark.slow) for name in OPENSPIEL)]
+)
 def test_stop_and_resume_equals_one_go(solver: str, tmp_path: Path) -> None:
     settings = {"game": "kuhn_poker", "solver": solver, "seed": 3}
     run(tmp_path / "whole", **settings, iterations=60)
