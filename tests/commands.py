@@ -33,18 +33,18 @@ LIBRARIES = (
 PACKAGES = ("cardspiel", "cardtable", "solvers", *(f"experiments.{part}" for part in ("running", "toepen", "kuhn")))
 
 
-def run(module: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """`python -m module arguments` in a folder: exit code, output, errors."""
+def run(program: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """`python -m module arguments`, or `python path.py arguments`, in a folder: exit code, output, errors."""
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder) / "out", Path(folder) / "err"
-        request = {"module": module, "arguments": arguments, "cwd": str(cwd), "out": str(out), "err": str(err)}
+        request: dict[str, Any] = {"argv": [program, *arguments], "cwd": str(cwd), "out": str(out), "err": str(err)}
         server = _server()
         assert server.stdin is not None
         assert server.stdout is not None
         server.stdin.write(json.dumps(request) + "\n")
         server.stdin.flush()
         code = int(server.stdout.readline())
-        return subprocess.CompletedProcess([module, *arguments], code, out.read_text(), err.read_text())
+        return subprocess.CompletedProcess(request["argv"], code, out.read_text(), err.read_text())
 
 
 @functools.cache
@@ -75,8 +75,11 @@ def _become(request: dict[str, Any]) -> None:
         os.dup2(os.open(path, mode), number)
     os.dup2(os.open(request["err"], os.O_WRONLY | os.O_CREAT), 2)
     os.chdir(request["cwd"])
-    sys.argv = [request["module"], *request["arguments"]]
-    runpy._run_module_as_main(request["module"])  # type: ignore[attr-defined]  # what `python -m` itself calls
+    sys.argv = request["argv"]
+    if sys.argv[0].endswith(".py"):
+        runpy.run_path(sys.argv[0], run_name="__main__")
+    else:
+        runpy._run_module_as_main(sys.argv[0])  # type: ignore[attr-defined]  # what `python -m` itself calls
 
 
 if __name__ == "__main__":

@@ -283,9 +283,14 @@ def test_observation_types(name: str) -> None:
 # Small games in which the dealt cards do not give everything away.
 RESAMPLED = (
     "python_toepen(suits=3,ranks=2,hand_size=2,betting=False)",
-    "python_toepen(suits=3,ranks=2,hand_size=2,betting=False,follow_suit=False)",
-    "python_toepen(suits=2,ranks=3,hand_size=2)",
-    pytest.param(GONGZHU_SMALL, marks=pytest.mark.slow),
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in (
+            "python_toepen(suits=3,ranks=2,hand_size=2,betting=False,follow_suit=False)",
+            "python_toepen(suits=2,ranks=3,hand_size=2)",
+            GONGZHU_SMALL,
+        )
+    ),
 )
 
 

@@ -37,7 +37,10 @@ def rows(out: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("solver", ["tree_cfr", "tree_pcfr_plus", "external", "outcome"])
+@pytest.mark.parametrize(
+    "solver",
+    ["tree_cfr", "external", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tree_pcfr_plus", "outcome"))],
+)
 def test_forgetful_players_are_judged_in_the_base_game(solver: str, tmp_path: Path) -> None:
     """The saved policy, lifted decision by decision through pyspiel, is as exploitable as metrics.csv says."""
     run(tmp_path, game=BUCKETED, solver=solver, iterations=40)
