@@ -36,7 +36,7 @@ import pyspiel
 
 from cardtable.bots import DrawingBot, RowBot
 from cardtable.compiled import compiled
-from cardtable.files import write_atomically
+from cardtable.files import read_json, write_atomically
 from cardtable.parameters import UserError
 from cardtable.randomness import below, streams
 from cardtable.rows import choose_rows, draw_rows, legal_rows
@@ -486,17 +486,15 @@ def read_player_file(folder: Path) -> dict[str, Any]:
     """The contents of a saved player's `player.json`, checked; UserError if it is none."""
     file = folder / PLAYER_FILE
     try:
-        head = json.loads(file.read_text())
-    except FileNotFoundError:
+        head = read_json(file, "the head of a saved player")
+    except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{folder} is no saved player: it has no {PLAYER_FILE}") from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file} cannot be read: {error}") from None
     if not isinstance(head, dict) or head.get("format") != FORMAT or head.get("format_version") != FORMAT_VERSION:
         raise UserError(f"{file} is not a saved player of this version of CardSpiel ({FORMAT} {FORMAT_VERSION})")
-    if head.get("kind") not in KINDS:
+    if not isinstance(head.get("kind"), str) or head["kind"] not in KINDS:
         raise UserError(f"{file}: kind is {head.get('kind')!r}; allowed: {', '.join(KINDS)}")
     for name, kind in (("game", str), ("rules_version", int), ("settings", dict)):
-        if not isinstance(head.get(name), kind):
+        if not isinstance(head.get(name), kind) or isinstance(head[name], bool):
             raise UserError(f"{file}: {name} is missing or not of the kind {kind.__name__}")
     return head
 

@@ -23,6 +23,8 @@ from cardtable.parameters import UserError
 from cardtable.randomness import generator
 from cardtable.rules import CHANCE, TERMINAL, Piece, Rules
 
+LONGEST_NAME = 2000  # of a game in a file: OpenSpiel's parser recurses into parentheses
+
 
 class Wording(Protocol):
     """How a game names things for people. `state` is the state array.
@@ -96,11 +98,17 @@ def load_game(name: str) -> pyspiel.Game:
 
 def is_game(text: str, game: pyspiel.Game) -> bool:
     """Whether a text, as found in a file, names this game: the same name and all the same parameters, those that were
-    not given included."""
+    not given included. Games that are called otherwise are not loaded to see that."""
     try:
+        if len(text) > LONGEST_NAME or _called(text) != game.get_type().short_name:
+            return False
         return _canonical(pyspiel.load_game(text)) == _canonical(game)
     except (pyspiel.SpielError, ValueError):
         return False
+
+
+def _called(text: str) -> str | None:
+    return pyspiel.game_parameters_from_string(text).get("name")
 
 
 def _canonical(game: pyspiel.Game) -> tuple[str, str]:

@@ -334,15 +334,23 @@ def _resample(base: Kernel, partner: np.ndarray, truth: Callable, draw: Callable
 
     @compiled
     def resample(state, player, generator):
-        """Every deal is possible unless the oracle cannot err; other players' signals are drawn to fit the deal."""
+        """Deals in proportion to how likely they make the signal that the player hears (Bayes): one in which the partner
+        holds another card than the one named is dealt again as often as it is less likely. Signals that other players
+        hear are drawn to fit the deal."""
         base_resample(state, player, generator)
         if state[signal] == NO_SIGNAL:
             return
         if current_player(state) != player:
             state[signal] = draw(state, generator)
-        elif truth(state) == 1.0:
-            while 1 + _card_of(state, partner[player]) != state[signal]:
-                base_resample(state, player, generator)
+            return
+        named = state[signal] - 1
+        if _card_of(state, player) == named:  # the partner cannot have it: all deals are alike
+            return
+        p = truth(state)
+        by_luck = (1.0 - p) / bits.count(state[deck.DECK_CARDS])
+        share = by_luck / (by_luck + p)
+        while _card_of(state, partner[player]) != named and uniform(generator) >= share:
+            base_resample(state, player, generator)
 
     return resample
 
