@@ -19,9 +19,9 @@ from cardtable.executors.base import WINDOW, Executor, Serial, Threads
 from cardtable.executors.processes import Processes
 from cardtable.parameters import UserError
 
-__all__ = ["WINDOW", "Executor", "Processes", "Serial", "Threads", "find_executor"]
+__all__ = ["EXECUTORS", "WINDOW", "Executor", "Processes", "Serial", "Threads", "find_executor"]
 
-NAMES = "serial, threads:<number>, processes:<number>"
+EXECUTORS = "serial, threads:<number>, processes:<number>"
 
 
 def find_executor(text: str) -> Executor:
@@ -32,4 +32,4 @@ def find_executor(text: str) -> Executor:
     if kind in ("threads", "processes") and (count == "" or (count.isdecimal() and int(count) >= 1)):
         workers = int(count or os.cpu_count() or 1)
         return Threads(workers) if kind == "threads" else Processes(workers)
-    raise UserError(f"executor is {text!r}; allowed: {NAMES}")
+    raise UserError(f"executor is {text!r}; allowed: {EXECUTORS}")

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cardtable.executors.nodes import registering_modules
 from cardtable.parameters import UserError
 
 MAIN = "__main__"
@@ -30,6 +31,7 @@ class Call(NamedTuple):
     """All that the items of one map have in common."""
 
     work: str  # module:function
+    modules: tuple[str, ...]  # to be imported before anything is unpacked: they register games
     key: str  # of this map, so that a worker unpacks what is shared once
     shared: bytes
 
@@ -42,7 +44,7 @@ class WorkerTraceback(Exception):  # noqa: N818 as in Python's own pools: it is 
 
 
 def make_call(work: Callable, shared: Any) -> Call:
-    return Call(name_of(work), uuid.uuid4().hex, pack(shared))
+    return Call(name_of(work), registering_modules(), uuid.uuid4().hex, pack(shared))
 
 
 def name_of(work: Callable) -> str:
@@ -109,6 +111,8 @@ def _prepared(call: Call) -> tuple[Callable, Any]:
     if call.key not in _latest:
         module, _, name = call.work.partition(":")
         with _alone_on_this_machine():
+            for other in call.modules:
+                importlib.import_module(other)
             work: Any = functools.reduce(getattr, name.split("."), importlib.import_module(module))
             shared = pickle.loads(call.shared)
             if hasattr(shared, "prepare"):
