@@ -30,7 +30,7 @@ def test_quick_run(tmp_path: Path) -> None:
 
 
 def test_bad_flags(tmp_path: Path) -> None:
-    for flags in (["--games=10"], ["--threads=0"], ["standard"]):
+    for flags in (["--games=10"], ["--executor=threads:0"], ["standard"]):
         result = run(*flags, cwd=tmp_path)
         assert result.returncode != 0
         assert "Traceback" not in result.stderr

@@ -11,6 +11,7 @@ import pyspiel
 import pytest
 from open_spiel.python.policy import UniformRandomPolicy
 
+from cardtable.executors import Threads
 from experiments.kuhn.claims import (
     NORTH_CHECKS,
     PUBLISHED_VALUES,
@@ -36,7 +37,7 @@ def laboratory() -> Laboratory:
 
 @pytest.fixture(scope="module")
 def players(laboratory: Laboratory) -> list[Player]:
-    return laboratory.train(starts=2, iterations=5, seed=3, threads=2)
+    return laboratory.train(starts=2, iterations=5, seed=3, executor=Threads(2))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from open_spiel.python.policy import Policy
 
 import cardspiel  # noqa: F401
 from cardtable.match import play_match
+from experiments.toepen.counts import THESIS, hand_configurations, upper_bound
 from experiments.toepen.training import Judge, Lift, Sampler, Training, normalised, toepen, under_isomorphism
-from experiments.toepen_counts import THESIS, hand_configurations, upper_bound
 from experiments.toepen_full_game import profile_player
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import evaluate, probabilities_of
