@@ -13,23 +13,32 @@ by one worker of a machine after the other, so that the others find in the cache
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
 from cardtable.executors.base import WINDOW, Executor, Serial, Threads
 from cardtable.executors.processes import Processes
+from cardtable.executors.ray_tasks import LOCAL, Ray
 from cardtable.parameters import UserError
 
-__all__ = ["EXECUTORS", "WINDOW", "Executor", "Processes", "Serial", "Threads", "find_executor"]
+__all__ = ["EXECUTORS", "WINDOW", "Executor", "Processes", "Ray", "Serial", "Threads", "find_executor"]
 
-EXECUTORS = "serial, threads:<number>, processes:<number>"
+EXECUTORS = "serial, threads:<number>, processes:<number>, ray, ray:<address>"
 
 
-def find_executor(text: str) -> Executor:
-    """The executor a flag names; `threads` and `processes` without a number are as many as there are cores."""
+def find_executor(text: str, allow_mixed_nodes: bool = False) -> Executor:
+    """The executor a flag names; `threads` and `processes` without a number are as many as there are cores.
+
+    `ray` starts ray on this machine; `ray:<address>` joins a cluster, whose nodes must be alike unless told otherwise.
+    """
     kind, _, count = text.partition(":")
     if text == "serial":
         return Serial()
     if kind in ("threads", "processes") and (count == "" or (count.isdecimal() and int(count) >= 1)):
         workers = int(count or os.cpu_count() or 1)
         return Threads(workers) if kind == "threads" else Processes(workers)
+    if kind == "ray" and text != "ray:":
+        if importlib.util.find_spec("ray") is None:
+            raise UserError(f"executor is {text!r}, but ray is not installed: pip install 'cardspiel[cluster]'")
+        return Ray(count or LOCAL, allow_mixed_nodes)
     raise UserError(f"executor is {text!r}; allowed: {EXECUTORS}")
