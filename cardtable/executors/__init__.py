@@ -21,9 +21,15 @@ from cardtable.executors.processes import Processes
 from cardtable.executors.ray_tasks import LOCAL, Ray
 from cardtable.parameters import UserError
 
-__all__ = ["EXECUTORS", "WINDOW", "Executor", "Processes", "Ray", "Serial", "Threads", "find_executor"]
+__all__ = ["EXECUTORS", "WINDOW", "Executor", "Processes", "Ray", "Serial", "Threads", "find_executor", "has_ray"]
 
 EXECUTORS = "serial, threads:<number>, processes:<number>, ray, ray:<address>"
+
+
+def has_ray() -> bool:
+    """Whether ray is installed; a folder of that name, such as ray's own in /tmp, is not it."""
+    found = importlib.util.find_spec("ray")
+    return found is not None and found.origin is not None
 
 
 def find_executor(text: str, allow_mixed_nodes: bool = False) -> Executor:
@@ -38,7 +44,7 @@ def find_executor(text: str, allow_mixed_nodes: bool = False) -> Executor:
         workers = int(count or os.cpu_count() or 1)
         return Threads(workers) if kind == "threads" else Processes(workers)
     if kind == "ray" and text != "ray:":
-        if importlib.util.find_spec("ray") is None:
+        if not has_ray():
             raise UserError(f"executor is {text!r}, but ray is not installed: pip install 'cardspiel[cluster]'")
         return Ray(count or LOCAL, allow_mixed_nodes)
     raise UserError(f"executor is {text!r}; allowed: {EXECUTORS}")

@@ -14,17 +14,17 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # on loopback
 STORE = 200 * 2**20  # bytes of each node's object store
 
-Start = Callable[[int], Any]
+Start = Callable[..., Any]  # nodes, CPUs of the head
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Starts a head that does no work and so many nodes with one CPU each; afterwards nothing of ray is left."""
+    """Starts a head, idle unless it has CPUs, and nodes with one CPU each; afterwards nothing of ray is left."""
     utils = pytest.importorskip("ray.cluster_utils")
     clusters = []
 
-    def begin(nodes: int) -> Any:
-        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
+    def begin(nodes: int, head_cpus: int = 0) -> Any:
+        head = {"num_cpus": head_cpus, "include_dashboard": False, "object_store_memory": STORE}
         clusters.append(utils.Cluster(initialize_head=True, head_node_args=head))
         for _ in range(nodes):
             clusters[-1].add_node(num_cpus=1, object_store_memory=STORE)

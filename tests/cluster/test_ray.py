@@ -67,7 +67,7 @@ def test_many_large_answers_do_not_fill_the_store(start: Start) -> None:
     import ray
     from ray._private.internal_api import memory_summary
 
-    cluster = start(2)
+    cluster = start(0, head_cpus=2)
     with Ray(cluster.address) as executor:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         items = (np.full(2**17, item, np.int64) for item in range(10_000))
