@@ -51,6 +51,7 @@ class Ray(Executor):
             self._is_ours = not self._ray.is_initialized()
             if self._is_ours:
                 self._join()
+            self._head = self._ray.get_runtime_context().gcs_address
             # An exception of an item is an answer, so ray never retries it.
             self._task = self._ray.remote(num_cpus=1, max_retries=-1)(run_piece)
 
@@ -59,9 +60,8 @@ class Ray(Executor):
         if self.address == LOCAL:
             options["include_dashboard"] = False
         try:
-            host, _, port = self.address.rpartition(":")
-            if host and port.isdecimal() and "://" not in host:  # ray would try for ten minutes
-                socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+            if "://" not in self.address and self.address.rpartition(":")[2].isdecimal():
+                _reach(self.address)  # ray would try for ten minutes
             # Without an address ray would join any cluster that it finds.
             self._ray.init(address=self.address, **options)
         except (OSError, ValueError, RuntimeError) as error:
@@ -77,6 +77,11 @@ class Ray(Executor):
         now = time.monotonic()
         if now < self._looked + BETWEEN_LOOKS:
             return
+        try:
+            _reach(self._head)  # ray would wait for a minute and then end this process
+        except OSError:
+            message = f"the head of the ray cluster at {self.address} is gone; what was saved can go on"
+            raise UserError(message) from None
         self._cpus, self._looked = int(self._ray.cluster_resources().get("CPU", 0)), now
         if self._cpus or self._last_seen == 0.0:
             self._last_seen = now
@@ -121,6 +126,12 @@ def run_piece(call: Call, shared: np.ndarray, wanted: Node, allow_mixed_nodes: b
     if why:
         return pack((None, UserError(why), ""))
     return perform(call._replace(shared=shared), item)  # type: ignore[arg-type]
+
+
+def _reach(address: str) -> None:
+    """OSError if nobody listens there."""
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 def _imported(address: str) -> Any:

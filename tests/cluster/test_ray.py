@@ -63,6 +63,40 @@ def test_when_all_nodes_are_dead_it_is_said(start: Start, tmp_path: Path) -> Non
         assert time.monotonic() < before + 60
 
 
+WORK = """
+    import sys
+    from cardtable.executors import Ray
+    from tests.cluster.work import count
+
+    if __name__ == "__main__":
+        with Ray(sys.argv[1]) as executor:
+            for answer in executor.map(count, range(1000), sys.argv[2]):
+                print(answer, flush=True)
+"""
+
+
+def test_when_the_head_dies_it_is_said(start: Start, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(WORK))
+    cluster = start(1)
+    process = subprocess.Popen(
+        [sys.executable, script, cluster.address, tmp_path],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "0\n"
+    for node in [*cluster.worker_nodes, cluster.head_node]:
+        cluster.remove_node(node, allow_graceful=False)
+    before = time.monotonic()
+    said, _ = process.communicate(timeout=100)
+    assert time.monotonic() < before + 60
+    assert "the head of the ray cluster at" in said
+    assert process.returncode == 1
+
+
 def test_many_large_answers_do_not_fill_the_store(start: Start) -> None:
     import ray
     from ray._private.internal_api import memory_summary
