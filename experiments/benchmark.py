@@ -17,6 +17,7 @@ SUITES = {
     "playouts": "random games per second of each game, beside OpenSpiel's C++ hearts and euchre",
     "tabular": "speed of the tabular solvers, beside OpenSpiel's and LiteEFG",
     "exploitability": "NashConv against iterations and seconds, all solvers on many games",
+    "executors": "pieces of work a second by executor, and what limits Deep CFR on a cluster",
     "deep": "Deep CFR on known ground, three seeds, beside OpenSpiel's torch Deep CFR",
 }
 

@@ -13,23 +13,38 @@ by one worker of a machine after the other, so that the others find in the cache
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
 from cardtable.executors.base import WINDOW, Executor, Serial, Threads
 from cardtable.executors.processes import Processes
+from cardtable.executors.ray_tasks import LOCAL, Ray
 from cardtable.parameters import UserError
 
-__all__ = ["EXECUTORS", "WINDOW", "Executor", "Processes", "Serial", "Threads", "find_executor"]
+__all__ = ["EXECUTORS", "WINDOW", "Executor", "Processes", "Ray", "Serial", "Threads", "find_executor", "has_ray"]
 
-EXECUTORS = "serial, threads:<number>, processes:<number>"
+EXECUTORS = "serial, threads:<number>, processes:<number>, ray, ray:<address>"
 
 
-def find_executor(text: str) -> Executor:
-    """The executor a flag names; `threads` and `processes` without a number are as many as there are cores."""
+def has_ray() -> bool:
+    """Whether ray is installed; a folder of that name, such as ray's own in /tmp, is not it."""
+    found = importlib.util.find_spec("ray")
+    return found is not None and found.origin is not None
+
+
+def find_executor(text: str, allow_mixed_nodes: bool = False) -> Executor:
+    """The executor a flag names; `threads` and `processes` without a number are as many as there are cores.
+
+    `ray` starts ray on this machine; `ray:<address>` joins a cluster, whose nodes must be alike unless told otherwise.
+    """
     kind, _, count = text.partition(":")
     if text == "serial":
         return Serial()
     if kind in ("threads", "processes") and (count == "" or (count.isdecimal() and int(count) >= 1)):
         workers = int(count or os.cpu_count() or 1)
         return Threads(workers) if kind == "threads" else Processes(workers)
+    if kind == "ray" and text != "ray:":
+        if not has_ray():
+            raise UserError(f"executor is {text!r}, but ray is not installed: pip install 'cardspiel[cluster]'")
+        return Ray(count or LOCAL, allow_mixed_nodes)
     raise UserError(f"executor is {text!r}; allowed: {EXECUTORS}")

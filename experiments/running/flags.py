@@ -65,6 +65,7 @@ def define_executor(default: str = "serial") -> None:
     """Who does the work of a long command; what comes out is the same."""
     flags.DEFINE_string("executor", default, f"who works: {EXECUTORS}; the result is the same")
     flags.DEFINE_integer("workers", None, "short for --executor=processes:<workers>; 1 is serial", 1)
+    flags.DEFINE_bool("allow_mixed_nodes", False, "nodes of a cluster may have other CPUs and libraries than this one")
     flags.register_validator("executor", _is_executor)
 
 
@@ -79,7 +80,7 @@ def _is_executor(text: str) -> bool:
 def chosen_executor() -> Executor:
     """The executor that the flags ask for, to be closed after use."""
     if FLAGS.workers is None:
-        return find_executor(FLAGS.executor)
+        return find_executor(FLAGS.executor, FLAGS.allow_mixed_nodes)
     if FLAGS["executor"].present:
         raise UserError(f"--workers={FLAGS.workers} and --executor={FLAGS.executor} both say who works; allowed: one")
     return find_executor("serial" if FLAGS.workers == 1 else f"processes:{FLAGS.workers}")

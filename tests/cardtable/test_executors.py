@@ -216,6 +216,6 @@ def test_names() -> None:
     assert threads.count == 3
     assert isinstance(processes, Processes)
     assert processes.count == 2
-    for text in ("", "serial:2", "threads:0", "threads:-1", "processes:x", "fast"):
-        with pytest.raises(UserError, match="allowed: serial, threads:<number>, processes:<number>"):
+    for text in ("", "serial:2", "threads:0", "threads:-1", "processes:x", "ray:", "fast"):
+        with pytest.raises(UserError, match="allowed: serial, threads:<number>, processes:<number>, ray"):
             find_executor(text)
