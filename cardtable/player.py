@@ -37,7 +37,7 @@ import pyspiel
 from cardtable.bots import DrawingBot, RowBot
 from cardtable.compiled import compiled
 from cardtable.files import read_json, write_atomically
-from cardtable.parameters import UserError
+from cardtable.parameters import UserError, require_whole
 from cardtable.randomness import below, streams
 from cardtable.rows import choose_rows, draw_rows, legal_rows
 from cardtable.rules import PLAYER_SIGNATURE, Rules, compile_for, player_addresses
@@ -109,12 +109,11 @@ class Player:
 
     def bot(self, game: pyspiel.Game, seat: int, seed: int = 0) -> pyspiel.Bot:
         """This player in one seat, for OpenSpiel. The n-th game it plays (each starts with `restart`) is deal n."""
-        if not 0 <= seat < game.num_players():
-            raise ValueError(f"seat is {seat}; allowed: 0 to {game.num_players() - 1}")
+        require_whole("seat", seat, 0, game.num_players() - 1)
         if self.make_bot is not None:
             return self.make_bot(game, seat, seed)
         assert self.choose_rows is not None, "a player has choose_rows or make_bot"
-        return RowBot(self.choose_rows, seat, functools.partial(player_streams, seed, seat))
+        return RowBot(self.choose_rows, game, seat, functools.partial(player_streams, seed, seat))
 
     def policy(self, game: pyspiel.Game) -> Policy:
         """This player as an OpenSpiel policy; UserError if it is none."""

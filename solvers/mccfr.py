@@ -49,6 +49,7 @@ import pyspiel
 from open_spiel.python.policy import Policy
 
 from cardtable.compiled import compiled
+from cardtable.parameters import require_player
 from cardtable.player import Player, policy_player
 from cardtable.randomness import generator
 from cardtable.rules import Rules
@@ -97,8 +98,7 @@ class _SamplingSolver:
 
     def update_player(self, player: int) -> None:
         """One traversal for one player: an iteration is one of these for each."""
-        if not 0 <= player < self.game.num_players():
-            raise ValueError(f"player is {player}; allowed: from 0 to {self.game.num_players() - 1}")
+        require_player(player, self.game.num_players())
         self._traverse(player, 1)
 
     def _run(self, iterations: int) -> None:
@@ -149,7 +149,9 @@ class _SamplingSolver:
     def numbers_of(self, state: pyspiel.State, player: int | None = None) -> tuple[list[int], np.ndarray, np.ndarray]:
         """(actions, cumulative regrets, cumulative strategy) of the player to move; zeros if nothing is known."""
         where = state.array if isinstance(self._sampler, RulesSampler) else state
-        return self._sampler.numbers_of(where, state.current_player() if player is None else player)
+        player = state.current_player() if player is None else player
+        require_player(player, self.game.num_players())
+        return self._sampler.numbers_of(where, player)
 
     def average_table(self, form: SequenceForm | None = None) -> TablePolicy:
         """The average strategy now, as a table to save, or in the order of `form`, which is the fast way to NashConv.

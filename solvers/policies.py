@@ -64,6 +64,11 @@ class TablePolicy(openspiel_policy.Policy):
         missing: Literal["error", "uniform"] = "error",
     ) -> None:
         super().__init__(game, list(range(game.num_players())))
+        if len(actions) != len(probabilities) or {len(owner)} != {len(part) for part in places}:
+            raise UserError(
+                f"a table of {len(owner)} information sets has {len(actions)} actions and {len(probabilities)} "
+                f"probabilities in places {[len(part) for part in places]}; allowed: as many of each"
+            )
         self.owner = owner
         self.places = places
         self.actions = actions

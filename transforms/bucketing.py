@@ -41,7 +41,7 @@ NUM_SLOTS = 2
 class BucketingGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(NAME, params)
+        base = base_game(NAME, params, "python_toepen")
         kept = {**DEFAULTS, **{name: params[name] for name in DEFAULTS if name in params}}
         rules = bucketed_rules(base.rules, kept["hand"], kept["history"], str(base))
         wording = BucketedWording(base.wording, base.rules, original_game(base).wording)

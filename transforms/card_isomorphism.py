@@ -52,7 +52,7 @@ NUM_RENAMINGS = np.array([math.factorial(suits) for suits in range(MAX_SUITS + 1
 class CardIsomorphismGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(NAME, params)
+        base = base_game(NAME, params, "python_toepen")
         method = params.get("method", DEFAULTS["method"])
         rules, canonical = isomorphic_rules(base.rules, method, str(base))
         wording = IsomorphicWording(base.wording, canonical, method == "orbit")

@@ -44,7 +44,7 @@ NOT_LISTENING = -1
 class PartnerOracleGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(NAME, params)
+        base = base_game(NAME, params, "python_kuhn_collab")
         options = DEFAULTS | {name: value for name, value in params.items() if name != "game"}
         rules = oracle_rules(base.rules, **options, name=str(base))
         partner = listening_partners(base.rules, options["team"])
@@ -334,9 +334,11 @@ def _resample(base: Kernel, partner: np.ndarray, truth: Callable, draw: Callable
 
     @compiled
     def resample(state, player, generator):
-        """Deals in proportion to how likely they make the signal that the player hears (Bayes): one in which the partner
-        holds another card than the one named is dealt again as often as it is less likely. Signals that other players
-        hear are drawn to fit the deal."""
+        """Deals in proportion to how likely they make the signal that the player hears (Bayes).
+
+        A deal in which the partner holds another card than the one named is dealt again as often as it is less likely.
+        Signals that other players hear are drawn to fit the deal.
+        """
         base_resample(state, player, generator)
         if state[signal] == NO_SIGNAL:
             return
