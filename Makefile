@@ -4,16 +4,24 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint format peers clean
+.PHONY: demo test quick-tests test-slow test-cluster lint format peers clean
 
 demo: $(READY)
 	@$(BIN)/python -m experiments.demo
 
-test: $(READY) lint
+test: $(READY)  # side by side: mypy needs one core for a minute where it has no cache yet
+	@$(MAKE) --no-print-directory -j2 lint quick-tests
+
+quick-tests: $(READY)
 	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow")
 
 test-slow: $(READY)
-	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m slow)
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not cluster")
+
+# On a cluster that is simulated on this machine, by ray, which is installed for it.
+test-cluster: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,cluster]'
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 0 -m cluster tests/cluster)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -137,7 +137,7 @@ class Player:
 
     def __reduce__(self) -> tuple:
         if not self.found:
-            raise TypeError(f"the player {self.name!r} was not made by find_player and cannot go to another process")
+            raise UserError(f"the player {self.name!r} was not made by find_player and cannot go to another process")
         return _find_again, (self.name, str(self.game))
 
 

@@ -25,7 +25,6 @@ import sys
 from absl import app, flags
 
 import cardspiel  # noqa: F401 registers our games
-from cardtable.executors import find_executor
 from cardtable.match import play_match, require_sequential
 from cardtable.parameters import UserError
 from cardtable.player import find_player
@@ -33,6 +32,7 @@ from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, file_name, write_csv
+from experiments.running.flags import chosen_executor, define_executor
 from experiments.running.match_figures import csv_rows, draw, figures, metrics_of, rows_of
 
 FLAGS = flags.FLAGS
@@ -41,7 +41,7 @@ flags.DEFINE_string("north_south", "strong", "the player of the first side; see 
 flags.DEFINE_string("east_west", "simple", "the player of the second side")
 flags.DEFINE_integer("deals", 20_000, "deals, each played twice", 1)
 flags.DEFINE_integer("seed", 1, "of the deals and of the players", 0)
-flags.DEFINE_string("executor", "serial", "who plays: serial, or threads:<number>; the result is the same")
+define_executor()
 flags.DEFINE_string("out", None, "run directory; default runs/arena_<game>_<north_south>_<east_west>")
 flags.DEFINE_bool("quick", False, "only 200 deals")
 
@@ -60,7 +60,6 @@ def main(argv: list[str]) -> None:
 def run() -> None:
     game = load_game(FLAGS.game)
     require_sequential(game)
-    executor = find_executor(FLAGS.executor)
     players = [find_player(text, game) for text in (FLAGS.north_south, FLAGS.east_west)]
     deals = QUICK_DEALS if FLAGS.quick else FLAGS.deals
     names = [player.label for player in players]
@@ -70,7 +69,7 @@ def run() -> None:
     if names[0] == names[1]:
         names = [f"{names[0]} (1)", f"{names[1]} (2)"]
 
-    with LateProgress("playing", 2 * deals) as progress:
+    with chosen_executor() as executor, LateProgress("playing", 2 * deals) as progress:
         match = play_match(game, players[0], players[1], deals, FLAGS.seed, executor, progress.advance)
     found = [figures(game, match, player) for player in range(2)]
     title = f"{FLAGS.game}: {names[0]} against {names[1]}, {deals:,} deals, each played twice"

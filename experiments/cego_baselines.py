@@ -20,11 +20,12 @@ from cego_spiel.card_strength import trick_wins
 from experiments.cego.random_play import describe_low_cards, figure_2, figure_2_rows, report, table_3
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.flags import chosen_executor, define_executor
 
 FLAGS = flags.FLAGS
 flags.DEFINE_integer("games", 1_000_000, "games per sub-game, and for the figure", 1000)
 flags.DEFINE_integer("seed", 1, "of all games", 0)
-flags.DEFINE_integer("threads", 2, "that play at the same time", 1)
+define_executor("threads:2")
 flags.DEFINE_string("out", "runs/cego_baselines", "run directory")
 flags.DEFINE_bool("quick", False, "only 20,000 games")
 
@@ -35,11 +36,11 @@ def main(argv: list[str]) -> None:
     if len(argv) > 1:
         sys.exit(f"unexpected arguments {argv[1:]}; see --help")
     games = QUICK_GAMES if FLAGS.quick else FLAGS.games
-    config = {"games": games, "seed": FLAGS.seed, "threads": FLAGS.threads}
-    directory = RunDirectory(FLAGS.out, config)
+    directory = RunDirectory(FLAGS.out, {"games": games, "seed": FLAGS.seed})
     start = time.monotonic()
 
-    table = table_3(games, FLAGS.seed, FLAGS.threads)
+    with chosen_executor() as executor:
+        table = table_3(games, FLAGS.seed, executor)
     tables.show(f"Table III: random players, {games:,} games per sub-game", table)
     write_csv(directory.path / "table_3.csv", table)
 

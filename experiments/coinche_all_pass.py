@@ -29,13 +29,14 @@ from experiments.coinche.all_pass import (
 )
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.flags import chosen_executor, define_executor
 
 FLAGS = flags.FLAGS
 if __name__ == "__main__":
     flags.DEFINE_integer("deals", 200_000, "played with hidden cards", 2)
     flags.DEFINE_integer("open_deals", 20_000, "played with open cards", 2)
     flags.DEFINE_integer("seed", 1, "of the deals")
-    flags.DEFINE_integer("threads", 2, "threads", 1)
+    define_executor("threads:2")
     flags.DEFINE_string("out", "runs/coinche_all_pass", "run directory")
     flags.DEFINE_bool("quick", False, "a hundredth of the deals, and no count of sure capots")
 
@@ -60,7 +61,8 @@ def main(argv: list[str]) -> None:
         for player in CARD_PLAYERS
         for opening in OPENINGS
     ]
-    rows += [open_play(name, max(2, FLAGS.open_deals // share), FLAGS.seed, FLAGS.threads) for name in OPENINGS]
+    with chosen_executor() as executor:
+        rows += [open_play(name, max(2, FLAGS.open_deals // share), FLAGS.seed, executor) for name in OPENINGS]
     tables.show("What opening brings where everybody else passes (0 for passing too)", rows)
     directory = RunDirectory(
         FLAGS.out, {"deals": FLAGS.deals, "open_deals": FLAGS.open_deals, "seed": FLAGS.seed, "quick": FLAGS.quick}

@@ -11,20 +11,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import torch
 from absl import app, flags
 from matplotlib.figure import Figure
+from rich.progress import track
 
+from cardtable.executors import Serial
 from cardtable.parameters import UserError
 from experiments.coinche.all_pass import heuristic_play
+from experiments.coinche.deep_runs import Job, train_run
 from experiments.running import tables
-from experiments.running.deep_training import ITSELF, Options, train
+from experiments.running.deep_training import ITSELF, Options
 from experiments.running.directory import RunDirectory
+from experiments.running.flags import chosen_executor, define_executor
 from experiments.running.loop import Limits, Row
-from experiments.running.side_by_side import side_by_side
 from solvers.deep_cfr.levels import NodeBudgetError
 
 FLAGS = flags.FLAGS
@@ -35,7 +37,7 @@ flags.DEFINE_bool("resume", False, "go on with the runs in --out")
 flags.DEFINE_bool("quick", False, "a few iterations that only show that it works")
 flags.DEFINE_bool("paper", False, "networks, memories and training of the paper's table of hyperparameters")
 flags.DEFINE_integer("games", 1000, "games per evaluation", 1)
-flags.DEFINE_integer("workers", 1, "processes; each of the twelve runs is one thread in one of them", 1)
+define_executor()
 
 SELF_PLAY_GAME = "python_coinche"
 GAME = "python_coinche(reward=good,trick_reward=0.1)"  # the paper's reward in its section on fixed opponents
@@ -46,7 +48,6 @@ SETTINGS: dict[str, Any] = {"traversals": 32, "tries": 2, "training_steps": 50, 
 QUICK_SETTINGS: dict[str, Any] = {"traversals": 1, "tries": 2}
 NODE_BUDGET = 100_000_000
 ENOUGH_ITERATIONS = 100  # fewer say nothing about the paper's 5,000
-CHECKPOINT_SECONDS = 300.0
 
 Curves = dict[tuple[str, str], list[Row]]  # (opponents or "itself", name of the traversal): metrics
 
@@ -76,15 +77,6 @@ def settings(opponents: str, traversal: str) -> dict[str, Any]:
     return chosen
 
 
-class Job(NamedTuple):
-    """One of the twelve runs, for another process."""
-
-    options: Options
-    path: str
-    limits: Limits
-    resume: bool
-
-
 def job(out: str, opponents: str, traversal: str) -> Job:
     path = Path(out) / folder(opponents, traversal)
     options = Options(
@@ -100,23 +92,15 @@ def job(out: str, opponents: str, traversal: str) -> Job:
     return Job(options, str(path), Limits(seconds=FLAGS.seconds), FLAGS.resume and path.exists())
 
 
-def train_one(given: Job) -> list[Row]:
-    torch.set_num_threads(1)
-    return train(given.options, given.path, given.limits, resume=given.resume, checkpoint_seconds=CHECKPOINT_SECONDS)
-
-
-def train_silently(given: Job) -> list[Row]:
-    """In a process of its own, where several progress bars would write over each other."""
-    tables.console.quiet = True
-    return train_one(given)
-
-
 def study(out: str) -> None:
     runs = [(opponents, traversal) for opponents in (ITSELF, *OPPONENTS) for traversal in TRAVERSALS]
     given = [job(out, *run) for run in runs]
-    alone = FLAGS.workers == 1
-    curves = map(train_one, given) if alone else side_by_side(train_silently, given, FLAGS.workers, "runs")
-    found: Curves = dict(zip(runs, curves, strict=True))
+    with chosen_executor() as executor:
+        quiet = not isinstance(executor, Serial)
+        answers = executor.map(train_run, given, quiet)
+        curves = track(answers, "runs", total=len(given), disable=not quiet)
+        found: Curves = dict(zip(runs, curves, strict=True))
+    tables.console.quiet = False
     directory = RunDirectory(out, {"seconds": FLAGS.seconds, "seed": FLAGS.seed, "paper": FLAGS.paper})
     pictures = [
         directory.save_figure(self_play_figure(found), "self_play"),

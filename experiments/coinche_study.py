@@ -19,6 +19,7 @@ import numpy as np
 from absl import app, flags
 from rich.progress import track
 
+from cardtable.executors import Executor, Serial
 from coinche_spiel.cards import (
     ALL_CARDS,
     NUM_RANKS,
@@ -30,9 +31,10 @@ from coinche_spiel.cards import (
     list_cards,
     parse_cards,
 )
-from coinche_spiel.double_dummy import solve_batch
+from experiments.coinche.open_cards import BATCH, Part, solve_part
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.flags import chosen_executor, define_executor
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -44,7 +46,7 @@ if __name__ == "__main__":
     flags.DEFINE_integer("worlds", 1000, "random deals of the other cards", 2)
     flags.DEFINE_enum("leader", "N", list(SEAT_NAMES), "who leads the first trick; the hand is North's")
     flags.DEFINE_integer("seed", 1, "of the deals")
-    flags.DEFINE_integer("threads", 2, "threads of the solver", 1)
+    define_executor("threads:2")
     flags.DEFINE_string("out", "runs/coinche_study", "run directory")
     flags.DEFINE_bool("quick", False, "only 20 worlds")
     flags.mark_flag_as_required("hand")
@@ -53,7 +55,6 @@ QUICK_WORLDS = 20
 VALUES = range(80, 170, 10)
 SHOWN = (80, 90, 100, 120, 140, 160)  # as many as a terminal has room for
 CONFIDENCE = 1.96
-BATCH = 50
 
 
 def parse_hand(text: str) -> int:
@@ -74,16 +75,23 @@ def sample_worlds(hand: int, worlds: int, seed: int) -> np.ndarray:
 
 
 def study(
-    hand: int, worlds: int, leader: int = 0, seed: int = 1, threads: int = 1, show_progress: bool = False
+    hand: int,
+    worlds: int,
+    leader: int = 0,
+    seed: int = 1,
+    executor: Executor | None = None,
+    show_progress: bool = False,
 ) -> np.ndarray:
     """(4, worlds) points of North and South by trump; 252 where they take all tricks."""
     deals = sample_worlds(hand, worlds, seed)
-    points = np.empty((NUM_SUITS, worlds), np.int64)
-    starts = [(trump, start) for trump in range(NUM_SUITS) for start in range(0, worlds, BATCH)]
-    for trump, start in track(starts, "solving", disable=not show_progress):
-        part = slice(start, start + BATCH)
-        points[trump, part] = solve_batch(deals[part], trump, leader, sweep_bonus=True, threads=threads)
-    return points
+    parts = [
+        Part(deals[start : start + BATCH], trump, leader)
+        for trump in range(NUM_SUITS)
+        for start in range(0, worlds, BATCH)
+    ]
+    answers = (executor or Serial()).map(solve_part, parts, None)
+    solved = list(track(answers, "solving", total=len(parts), disable=not show_progress))
+    return np.concatenate(solved).reshape(NUM_SUITS, worlds)
 
 
 def summary(points: np.ndarray) -> list[dict[str, Any]]:
@@ -138,7 +146,8 @@ def main(argv: list[str]) -> None:
         sys.exit(f"experiments.coinche_study: --hand: {error}")
     worlds = QUICK_WORLDS if FLAGS.quick else FLAGS.worlds
     leader = SEAT_NAMES.index(FLAGS.leader)
-    points = study(hand, worlds, leader, FLAGS.seed, FLAGS.threads, show_progress=True)
+    with chosen_executor() as executor:
+        points = study(hand, worlds, leader, FLAGS.seed, executor, show_progress=True)
     rows = summary(points)
     config = {"hand": cards_text(hand), "worlds": worlds, "leader": FLAGS.leader, "seed": FLAGS.seed}
     directory = RunDirectory(FLAGS.out, config)

@@ -23,7 +23,7 @@ from open_spiel.python import games as _openspiel_python_games  # noqa: F401 reg
 import cardspiel  # noqa: F401 registers ours
 from cardtable.parameters import UserError
 from experiments.running.deep_training import Options, train
-from experiments.running.flags import define_run, define_settings, given_settings
+from experiments.running.flags import chosen_executor, define_executor, define_run, define_settings, given_settings
 from experiments.running.loop import Limits
 from solvers.deep_cfr.levels import NodeBudgetError
 from solvers.deep_cfr.settings import Settings
@@ -39,6 +39,7 @@ flags.DEFINE_string(
 flags.DEFINE_integer("games", 1000, "games per evaluation of a game that is not enumerated", 1)
 define_run("runs/deep_cfr_<game>")
 define_settings(Settings)
+define_executor()
 ASKED = ("game", "engine", "seed", "opponents", "games", "quick", "paper")
 
 
@@ -49,13 +50,15 @@ def main(argv: list[str]) -> None:
     torch.use_deterministic_algorithms(True, warn_only=True)
     asked: dict[str, Any] = {name: FLAGS[name].value for name in ASKED}
     try:
-        train(
-            Options(**asked, settings=given_settings(Settings)),
-            FLAGS.out or f"runs/deep_cfr_{FLAGS.game}",
-            Limits(FLAGS.iterations, FLAGS.seconds),
-            resume=FLAGS.resume,
-            checkpoint_seconds=FLAGS.checkpoint_seconds,
-        )
+        with chosen_executor() as executor:
+            train(
+                Options(**asked, settings=given_settings(Settings)),
+                FLAGS.out or f"runs/deep_cfr_{FLAGS.game}",
+                Limits(FLAGS.iterations, FLAGS.seconds),
+                resume=FLAGS.resume,
+                checkpoint_seconds=FLAGS.checkpoint_seconds,
+                executor=executor,
+            )
     except (UserError, NodeBudgetError) as error:
         sys.exit(f"experiments.deep_cfr: {error}")
 

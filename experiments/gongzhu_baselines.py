@@ -16,7 +16,6 @@ import sys
 
 from absl import app, flags
 
-from cardtable.executors import Threads
 from experiments.gongzhu.matches import (
     Matches,
     describe_transitivity,
@@ -28,6 +27,7 @@ from experiments.gongzhu.matches import (
 )
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.flags import chosen_executor, define_executor
 
 FLAGS = flags.FLAGS
 flags.DEFINE_integer("deals", 4096, "duplicate deals per match of Table 2", 16)
@@ -35,7 +35,7 @@ flags.DEFINE_integer("search_deals", 1024, "duplicate deals per match of the Mon
 flags.DEFINE_list("worlds", ["10", "30", "100"], "numbers of worlds of the Monte Carlo player")
 flags.DEFINE_integer("best_worlds", 100, "worlds of the Monte Carlo player in Table 2", 1)
 flags.DEFINE_integer("seed", 1, "of deals and players", 0)
-flags.DEFINE_integer("threads", 2, "that play at the same time", 1)
+define_executor("threads:2")
 flags.DEFINE_string("out", "runs/gongzhu_baselines", "run directory")
 flags.DEFINE_bool("quick", False, "32 deals per match, and at most 10 worlds")
 
@@ -58,17 +58,18 @@ def main(argv: list[str]) -> None:
         worlds = [min(number, QUICK_WORLDS) for number in worlds[:1]]
         best_worlds = min(best_worlds, QUICK_WORLDS)
     config = {"deals": deals, "search_deals": search_deals, "worlds": worlds, "best_worlds": best_worlds}
-    directory = RunDirectory(FLAGS.out, config | {"seed": FLAGS.seed, "threads": FLAGS.threads})
+    directory = RunDirectory(FLAGS.out, config | {"seed": FLAGS.seed})
 
-    runner = Matches(FLAGS.seed, Threads(FLAGS.threads))
-    points = table_2(runner, deals, search_deals, best_worlds)
+    with chosen_executor() as executor:
+        runner = Matches(FLAGS.seed, executor)
+        points = table_2(runner, deals, search_deals, best_worlds)
+        search = search_rows(runner, worlds, search_deals)
     table = table_2_rows(points)
     tables.show("Table 2: points of the first over the second", table)
     write_csv(directory.path / "table_2.csv", table)
     words = describe_transitivity(points)
     print(words)
 
-    search = search_rows(runner, worlds, search_deals)
     tables.show("Monte Carlo player over Mr. Greed", search)
     write_csv(directory.path / "monte_carlo.csv", search)
     directory.save_figure(search_figure(search), "monte_carlo")

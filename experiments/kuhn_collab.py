@@ -22,6 +22,7 @@ from typing import Any
 from absl import app, flags
 from rich.progress import Progress as ProgressBar
 
+from cardtable.executors import Executor
 from experiments.kuhn.claims import Study, claims
 from experiments.kuhn.equilibria import OTHER_GAMES, SHARED_CARDS, bounds_of, solve_all
 from experiments.kuhn.models import BASE, MODELS, SEATS, UPDATES, Laboratory, Player
@@ -30,6 +31,7 @@ from experiments.kuhn.report import Findings, bounds_rows, report
 from experiments.kuhn.signals import opening_signals, signals_figure
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.flags import chosen_executor, define_executor
 from solvers import team
 from solvers.team import Progress, TeamEquilibrium
 
@@ -37,7 +39,7 @@ FLAGS = flags.FLAGS
 flags.DEFINE_integer("starts", 20, "random starts of each algorithm", 2)
 flags.DEFINE_integer("iterations", 1000, "full-batch CFR iterations of each start", 1)
 flags.DEFINE_integer("seed", 1, "of the random starts", 0)
-flags.DEFINE_integer("threads", 2, "that work at the same time", 1)
+define_executor("processes:2")
 flags.DEFINE_string("out", "runs/kuhn_collab", "run directory")
 flags.DEFINE_bool("quick", False, "3 starts, 30 iterations, team equilibria that stop early, no shared cards")
 
@@ -48,26 +50,27 @@ ORACLE_ITERATIONS = 1000  # far more than any of the games needs
 def main(argv: list[str]) -> None:
     if len(argv) > 1:
         sys.exit(f"unexpected arguments {argv[1:]}; see --help")
-    if FLAGS.quick:
-        run(QUICK_STARTS, QUICK_ITERATIONS, QUICK_ORACLE_ITERATIONS)
-    else:
-        run(FLAGS.starts, FLAGS.iterations, ORACLE_ITERATIONS)
+    with chosen_executor() as executor:
+        if FLAGS.quick:
+            run(QUICK_STARTS, QUICK_ITERATIONS, QUICK_ORACLE_ITERATIONS, executor)
+        else:
+            run(FLAGS.starts, FLAGS.iterations, ORACLE_ITERATIONS, executor)
 
 
-def run(starts: int, iterations: int, oracle_iterations: int) -> None:
+def run(starts: int, iterations: int, oracle_iterations: int, executor: Executor) -> None:
     clock = time.monotonic()
     config = {"starts": starts, "iterations": iterations, "seed": FLAGS.seed, "quick": FLAGS.quick}
     directory = RunDirectory(FLAGS.out, config)
     laboratory = Laboratory()
-    study = _study(laboratory, directory, starts, iterations)
+    study = _study(laboratory, directory, starts, iterations, executor)
     steps: list[Progress] = []
     cpu_clock = time.process_time()
     equilibrium = team.solve(
         laboratory.team_game, max_iterations=oracle_iterations, report=lambda step: _note(step, steps, directory)
     )
     bounds = [bounds_of(BASE, equilibrium, time.process_time() - cpu_clock)]
-    shared = [] if FLAGS.quick else solve_all(SHARED_CARDS, oracle_iterations, FLAGS.threads)
-    others = solve_all(OTHER_GAMES, oracle_iterations, processes=1)
+    shared = [] if FLAGS.quick else solve_all(SHARED_CARDS, oracle_iterations, executor)
+    others = solve_all(OTHER_GAMES, oracle_iterations, executor)
     bounds += shared + others
     tables.show("Team-maxmin equilibria with correlation", bounds_rows(bounds))
     write_csv(directory.path / "equilibria.csv", [row._asdict() for row in bounds])
@@ -81,9 +84,9 @@ def run(starts: int, iterations: int, oracle_iterations: int) -> None:
     print(f"written to {directory.path} after {seconds:.0f} s")
 
 
-def _study(laboratory: Laboratory, directory: RunDirectory, starts: int, iterations: int) -> Study:
+def _study(laboratory: Laboratory, directory: RunDirectory, starts: int, iterations: int, executor: Executor) -> Study:
     """Trains, evaluates, and writes down what the paper's tables are about."""
-    study = Study(laboratory, _trained(laboratory, starts, iterations))
+    study = Study(laboratory, _trained(laboratory, starts, iterations, executor))
     tables.show(f"Table 1: chips over {starts} starts", study.table_1())
     tables.show("Table 2: advantage of the column model over all pairs of starts", study.table_2())
     verdicts = [claim._asdict() for claim in claims(study)]
@@ -98,11 +101,11 @@ def _study(laboratory: Laboratory, directory: RunDirectory, starts: int, iterati
     return study
 
 
-def _trained(laboratory: Laboratory, starts: int, iterations: int) -> list[Player]:
+def _trained(laboratory: Laboratory, starts: int, iterations: int, executor: Executor) -> list[Player]:
     jobs = sum(not model.fed_noise for model in MODELS) * len(UPDATES) * starts
     with ProgressBar(transient=True) as bar:
         task = bar.add_task(f"{jobs} runs of CFR", total=jobs)
-        return laboratory.train(starts, iterations, FLAGS.seed, FLAGS.threads, lambda: bar.advance(task))
+        return laboratory.train(starts, iterations, FLAGS.seed, executor, lambda: bar.advance(task))
 
 
 def _note(step: Progress, steps: list[Progress], directory: RunDirectory) -> None:

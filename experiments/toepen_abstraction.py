@@ -11,38 +11,21 @@ the profile in the unabstracted game.
 
 from __future__ import annotations
 
-import functools
-import os
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pyspiel
 from absl import app, flags
+from rich.progress import track
 
-import cardspiel  # noqa: F401
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.side_by_side import side_by_side
-from experiments.toepen.training import Judge, Lift, Sampler, Training, toepen, under_isomorphism
-from solvers.arrays.sequence_form import SequenceForm
+from experiments.running.flags import chosen_executor, define_executor
+from experiments.toepen.abstractions import NONE, OURS, RULES, Plan, Result, prepared, train
 
 FLAGS = flags.FLAGS
 
-NONE = "none"
-OURS = "places"
-# thesis name (the last is ours): hand, history
-RULES = {
-    NONE: ("exact", "exact"),
-    "naive": ("none", "none"),
-    "simple history": ("exact", "none"),
-    "simple hand": ("none", "exact"),
-    "advanced hand": ("bucket", "exact"),
-    "advanced history": ("exact", "ante"),
-    "advanced combined": ("bucket", "ante"),
-    OURS: ("places", "stakes"),
-}
 COLOURS = {
     NONE: "#222222",
     "naive": "#9a9a9a",
@@ -56,78 +39,6 @@ COLOURS = {
 SIZE = (3, 3, 3)
 QUICK_SIZE = (3, 2, 2)
 THESIS_EXPLOITABILITY = 0.914
-
-
-class Plan(NamedTuple):
-    """What is done for every seed."""
-
-    size: tuple[int, int, int]
-    isomorphism: str
-    follow_suit: bool
-    thesis: bool
-    iterations: int
-    evaluations: int
-    measure_iterations: int
-
-
-class Result(NamedTuple):
-    seed: int
-    rows: list[dict[str, Any]]
-    measure: float  # the thesis's measure of the final profile of the rule "none"
-    seconds: float
-
-
-class Prepared(NamedTuple):
-    judge: Judge
-    samplers: dict[str, Sampler]
-    lifts: dict[str, Lift]
-
-
-@functools.cache
-def _prepared(size: tuple[int, int, int], isomorphism: str, follow_suit: bool) -> Prepared:
-    base = toepen(*size, True, follow_suit)
-    inner = under_isomorphism(base, isomorphism)
-    # Profiles over suit orbits are as exploitable in the quotient as in the game, which is several times larger.
-    form = SequenceForm.from_game(pyspiel.load_game(inner if isomorphism == "orbit" else base))
-    samplers, lifts = {}, {}
-    for name, (hand, history) in RULES.items():
-        game = pyspiel.load_game(
-            inner if name == NONE else f"python_bucketing(game={inner},hand={hand},history={history})"
-        )
-        samplers[name] = Sampler(game)
-        lifts[name] = Lift(game, samplers[name].tree, form)
-    return Prepared(Judge(form), samplers, lifts)
-
-
-def train(seed: int, plan: Plan) -> Result:
-    """One run of all rules."""
-    judge, samplers, lifts = _prepared(plan.size, plan.isomorphism, plan.follow_suit)
-    start = time.perf_counter()
-    sequence = np.random.SeedSequence(seed).spawn(len(RULES))
-    trainings = {name: Training(samplers[name], own, plan.thesis) for name, own in zip(RULES, sequence, strict=True)}
-    step = plan.iterations // plan.evaluations
-    rows = []
-    for evaluation in range(1, plan.evaluations + 1):
-        profiles = {}
-        for name, training in trainings.items():
-            training.run(step)
-            profiles[name] = lifts[name](training.average())
-        for name, training in trainings.items():
-            rows.append(
-                {
-                    "seed": seed,
-                    "rule": name,
-                    "iteration": evaluation * step,
-                    "score": 0.0 if name == NONE else judge.score(profiles[name], profiles[NONE]),
-                    "information_sets_met": training.information_sets_met,
-                    "nash_conv": judge.evaluate(profiles[name]).nash_conv,
-                }
-            )
-    unabstracted = trainings[NONE]
-    average = unabstracted.average()
-    responses = (unabstracted.approximate_response(player, average, plan.measure_iterations) for player in (0, 1))
-    values = [judge.evaluate(lifts[NONE](response)).values for response in responses]
-    return Result(seed, rows, float(values[0][0] + values[1][1]), time.perf_counter() - start)
 
 
 def curves(results: list[Result], rule: str, column: str) -> tuple[np.ndarray, np.ndarray]:
@@ -283,11 +194,13 @@ def main(argv: list[str]) -> None:
     seeds = range(2 if quick else FLAGS.seeds)
     run = RunDirectory(FLAGS.out, {**plan._asdict(), "seeds": len(seeds)})
     results: list[Result] = []
-    for result in side_by_side(functools.partial(train, plan=plan), seeds, FLAGS.workers, "training"):
-        results.append(result)
-        write_csv(run.path / "curves.csv", [row for one in results for row in one.rows])
-    prepared = _prepared(plan.size, plan.isomorphism, plan.follow_suit)
-    rows = summary(results, {name: sampler.tree.num_information_sets for name, sampler in prepared.samplers.items()})
+    with chosen_executor() as executor:
+        answers = executor.map(train, seeds, plan)
+        for result in track(answers, "training", total=len(seeds), console=tables.console):
+            results.append(result)
+            write_csv(run.path / "curves.csv", [row for one in results for row in one.rows])
+    samplers = prepared(plan.size, plan.isomorphism, plan.follow_suit).samplers
+    rows = summary(results, {name: sampler.tree.num_information_sets for name, sampler in samplers.items()})
     judged = claims(results, rows)
     write_csv(run.path / "summary.csv", rows)
     abstracted = [rule for rule in RULES if rule != NONE]
@@ -308,7 +221,7 @@ def main(argv: list[str]) -> None:
         "deviation is that of the runs.\n\n"
         f"{tables.markdown(rows)}\n## Claims of the thesis\n\n{tables.markdown(judged)}\n"
         "![score](score.png)\n![NashConv](nash_conv.png)\n![information sets met](information_sets_met.png)\n\n"
-        f"Everything took {time.perf_counter() - start:.0f} s with {FLAGS.workers} workers.\n"
+        f"Everything took {time.perf_counter() - start:.0f} s.\n"
     )
     tables.console.print(f"report in {run.path}")
 
@@ -322,7 +235,7 @@ def define_flags() -> None:
     flags.DEFINE_integer("evaluations", 100, "evaluations on the way", lower_bound=1)
     flags.DEFINE_integer("measure_iterations", 100_000, "iterations of the thesis's final measure", lower_bound=1)
     flags.DEFINE_integer("seeds", 15, "runs", lower_bound=1)
-    flags.DEFINE_integer("workers", os.cpu_count() or 1, "processes", lower_bound=1)
+    define_executor("processes")
     flags.DEFINE_bool("quick", False, "a short run on a small game that only shows that everything works")
 
 

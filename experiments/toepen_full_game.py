@@ -18,12 +18,15 @@ from absl import app, flags
 
 import cardspiel  # noqa: F401
 from cardtable import deck
+from cardtable.executors import Executor, Serial, Threads
 from cardtable.match import Estimate, play_games, play_match
+from cardtable.parameters import UserError
 from cardtable.player import Player
 from cardtable.rules import CHANCE
 from cardtable.spiel import CardGame
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.flags import chosen_executor, define_executor
 from experiments.toepen import openings
 from experiments.toepen.training import toepen, under_isomorphism
 from solvers.arrays.memory import readable_bytes
@@ -108,14 +111,17 @@ def train_all(base: str, minutes: float, memory: int) -> tuple[dict[str, Player]
     return profiles, rows
 
 
-def tournament(base: str, profiles: dict[str, Player], games: int) -> dict[tuple[str, str], Estimate]:
+def tournament(
+    base: str, profiles: dict[str, Player], games: int, executor: Executor
+) -> dict[tuple[str, str], Estimate]:
     from rich.progress import track
 
     names = list(profiles)
     pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
     scores = {}
     for one, other in track(pairs, description="matches"):
-        score = play_match(pyspiel.load_game(base), profiles[one], profiles[other], games // 2, FLAGS.seed).score
+        match = play_match(pyspiel.load_game(base), profiles[one], profiles[other], games // 2, FLAGS.seed, executor)
+        score = match.score
         scores[one, other], scores[other, one] = score, score._replace(mean=-score.mean)
     return scores
 
@@ -200,10 +206,13 @@ def main(argv: list[str]) -> None:
         "seed": FLAGS.seed,
     }
     run = RunDirectory(FLAGS.out, settings)
+    executor = chosen_executor()
+    if not isinstance(executor, Serial | Threads):
+        raise UserError("profiles are gigabytes and stay in this process; allowed: --executor=serial, threads:<number>")
     profiles, training = train_all(base, minutes, int(FLAGS.memory * GIGABYTE))
     tables.show("Training", training)
     write_csv(run.path / "training.csv", training)
-    scores = tournament(base, profiles, games)
+    scores = tournament(base, profiles, games, executor)
     best = best_of(profiles, scores)
     matrix = [
         {"profile": one} | {two: readable_score(scores[one, two]) if one != two else "" for two in profiles}
@@ -248,6 +257,7 @@ def define_flags() -> None:
     flags.DEFINE_integer("deals", 500, "deals of the local best response", lower_bound=2)
     flags.DEFINE_integer("worlds", 30, "worlds it imagines at each decision", lower_bound=1)
     flags.DEFINE_integer("seed", 1, "of everything")
+    define_executor()
     flags.DEFINE_bool("quick", False, "a small game, a short run that only shows that everything works")
 
 

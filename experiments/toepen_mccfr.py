@@ -9,88 +9,24 @@ iterations of MCCFR for one player alone win against the profile, summed over pl
 
 from __future__ import annotations
 
-import functools
-import os
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pyspiel
 from absl import app, flags
+from rich.progress import track
 
-import cardspiel  # noqa: F401
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.side_by_side import side_by_side
-from experiments.toepen.training import ISOMORPHISMS, Judge, Lift, Sampler, Training, toepen, under_isomorphism
-from solvers.arrays.sequence_form import SequenceForm
+from experiments.running.flags import chosen_executor, define_executor
+from experiments.toepen.convergence import Curve, Plan, Task, train
+from experiments.toepen.training import ISOMORPHISMS
 
 FLAGS = flags.FLAGS
 
 SETTINGS = [(suits, ranks, betting) for betting in (False, True) for suits, ranks in [(2, 3), (3, 2), (3, 3)]]
 COLOURS = {(2, 3): "#d9822b", (3, 2): "#1f77b4", (3, 3): "#3a7d44"}
-
-
-class Task(NamedTuple):
-    suits: int
-    ranks: int
-    betting: bool
-    seed: int
-
-
-class Plan(NamedTuple):
-    """What is done for every setting and seed."""
-
-    isomorphism: str
-    follow_suit: bool
-    thesis: bool
-    iterations: int
-    evaluations: int
-    measures: int  # evaluations at which the thesis's measure is taken as well
-    measure_iterations: int
-
-
-class Curve(NamedTuple):
-    task: Task
-    iterations: np.ndarray
-    nash_conv: np.ndarray
-    measured_at: np.ndarray
-    measure: np.ndarray
-    seconds: float
-
-
-@functools.cache
-def _prepared(suits: int, ranks: int, betting: bool, follow_suit: bool, isomorphism: str) -> tuple:
-    # Without betting the thesis's program did follow suit.
-    name = toepen(suits, ranks, 2, betting, follow_suit or not betting)
-    game = pyspiel.load_game(under_isomorphism(name, isomorphism))
-    sampler = Sampler(game)
-    form = SequenceForm.from_game(pyspiel.load_game(name))
-    return sampler, Judge(form), Lift(game, sampler.tree, form)
-
-
-def train(task: Task, plan: Plan) -> Curve:
-    """One run of one setting."""
-    sampler, judge, lift = _prepared(task.suits, task.ranks, task.betting, plan.follow_suit, plan.isomorphism)
-    start = time.perf_counter()
-    seed = np.random.SeedSequence([task.suits, task.ranks, task.betting, task.seed])
-    training = Training(sampler, seed, plan.thesis)
-    step = plan.iterations // plan.evaluations
-    every = max(1, plan.evaluations // plan.measures)
-    nash_conv, measured_at, measure = [], [], []
-    for evaluation in range(1, plan.evaluations + 1):
-        training.run(step)
-        average = training.average()
-        nash_conv.append(judge.evaluate(lift(average)).nash_conv)
-        if evaluation % every == 0:
-            measured_at.append(evaluation * step)
-            responses = (training.approximate_response(player, average, plan.measure_iterations) for player in (0, 1))
-            values = [judge.evaluate(lift(response)).values for response in responses]
-            measure.append(values[0][0] + values[1][1])
-    points = np.arange(1, plan.evaluations + 1) * step
-    seconds = time.perf_counter() - start
-    return Curve(task, points, np.array(nash_conv), np.array(measured_at), np.array(measure), seconds)
 
 
 def summary(curves: list[Curve]) -> list[dict[str, Any]]:
@@ -194,7 +130,9 @@ def main(argv: list[str]) -> None:
     seeds = 2 if quick else FLAGS.seeds
     tasks = [Task(*setting, seed) for setting in reversed(SETTINGS) for seed in range(seeds)]
     run = RunDirectory(FLAGS.out, {**plan._asdict(), "seeds": seeds})
-    curves = list(side_by_side(functools.partial(train, plan=plan), tasks, FLAGS.workers, "training"))
+    with chosen_executor() as executor:
+        answers = executor.map(train, tasks, plan)
+        curves = list(track(answers, "training", total=len(tasks), console=tables.console))
     rows = summary(curves)
     write_csv(run.path / "summary.csv", rows)
     write_csv(
@@ -228,7 +166,7 @@ def main(argv: list[str]) -> None:
         f"{tables.markdown(rows)}\n## Claims of the thesis\n\n{tables.markdown(judged)}\n"
         "![no betting](no_betting.png)\n![betting](betting.png)\n\nLines: means. Bands: 10th to 90th "
         "percentile of the runs. Circles: means of the thesis's measure; where it is negative there is none.\n\n"
-        f"Everything took {time.perf_counter() - start:.0f} s with {FLAGS.workers} workers.\n"
+        f"Everything took {time.perf_counter() - start:.0f} s.\n"
     )
     tables.console.print(f"report in {run.path}")
 
@@ -243,7 +181,7 @@ def define_flags() -> None:
     flags.DEFINE_integer("measures", 20, "evaluations by the thesis's measure", lower_bound=1)
     flags.DEFINE_integer("measure_iterations", 10_000, "iterations of that measure, for each player", lower_bound=1)
     flags.DEFINE_integer("seeds", 15, "runs of every setting", lower_bound=1)
-    flags.DEFINE_integer("workers", os.cpu_count() or 1, "processes", lower_bound=1)
+    define_executor("processes")
     flags.DEFINE_bool("quick", False, "a short run that only shows that everything works")
 
 

@@ -16,7 +16,6 @@ import sys
 from absl import app, flags
 
 import cardspiel  # noqa: F401 registers our games
-from cardtable.executors import find_executor
 from cardtable.match import require_sequential
 from cardtable.parameters import UserError
 from cardtable.player import find_player
@@ -24,6 +23,7 @@ from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, file_name, write_csv
+from experiments.running.flags import chosen_executor, define_executor
 from experiments.running.round_robin import PairResult, Standings, load_pair, names_in, play_pair, save_pair
 
 FLAGS = flags.FLAGS
@@ -31,7 +31,7 @@ flags.DEFINE_string("game", "python_gongzhu", "any sequential game OpenSpiel can
 flags.DEFINE_string("players", "random,if,greed", "players with commas between them")
 flags.DEFINE_integer("deals", 1000, "deals of each match, each played twice", 2)
 flags.DEFINE_integer("seed", 1, "of the deals and of the players", 0)
-flags.DEFINE_string("executor", "serial", "who plays: serial, or threads:<number>; the result is the same")
+define_executor()
 flags.DEFINE_string("out", None, "run directory; default runs/tournament_<game>")
 flags.DEFINE_bool("resume", False, "go on with the tournament in --out")
 flags.DEFINE_bool("quick", False, "only 50 deals")
@@ -51,7 +51,6 @@ def main(argv: list[str]) -> None:
 def run() -> None:
     game = load_game(FLAGS.game)
     require_sequential(game)
-    executor = find_executor(FLAGS.executor)
     texts = names_in(FLAGS.players)
     players = [find_player(text, game) for text in texts]
     deals = QUICK_DEALS if FLAGS.quick else FLAGS.deals
@@ -61,7 +60,7 @@ def run() -> None:
 
     results: dict[tuple[int, int], PairResult] = {}
     pairs = list(itertools.combinations(range(len(players)), 2))
-    with LateProgress("playing", 2 * deals * len(pairs)) as progress:
+    with chosen_executor() as executor, LateProgress("playing", 2 * deals * len(pairs)) as progress:
         for i, j in pairs:
             file = directory.path / f"match_{i}_{j}.npz"
             if FLAGS.resume and file.exists():

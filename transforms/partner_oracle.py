@@ -78,6 +78,7 @@ def oracle_rules(
         root=np.append(rules.root, [NO_SIGNAL, 0]),
         max_chance_outcomes=max(rules.max_chance_outcomes, int(rules.root[deck.DECK_CARDS]).bit_count()),
         max_chance_nodes=rules.max_chance_nodes + rules.max_game_length,
+        moves=None,  # chance acts between them
         interchangeable_suits=(),  # renaming the dealt cards would not rename the signal
         symmetry=None,
         **more,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from cardtable.batch import play_out
+from cardtable.executors import Executor
 from cardtable.progress import LateProgress
 from cego_spiel.card_strength import LOW_SHARE, low_cards
 from cego_spiel.cards import LOW, NUM_CARDS, card_name
@@ -15,7 +18,7 @@ from cego_spiel.rules import cego_rules
 from experiments.running import tables
 from experiments.running.plots import plt
 
-PORTION = 50_000  # games between two updates of the progress bar
+PORTION = 50_000  # games of one piece of work
 PUBLISHED_GAMES = 1_000_000
 # Table III: average points per game, or won games in percent, of seats 0 to 3.
 PUBLISHED = {
@@ -29,18 +32,35 @@ PUBLISHED = {
 PUBLISHED_LOW_SHARE = 18.28  # percent of all tricks
 
 
-def table_3(games: int, seed: int, threads: int) -> list[dict]:
+class Portion(NamedTuple):
+    """Random games of a sub-game."""
+
+    subgame: str
+    games: int
+    seed: np.random.SeedSequence
+
+
+def returns_of(shared: None, portion: Portion) -> np.ndarray:
+    return play_out(cego_rules(portion.subgame), portion.games, portion.seed, threads=1).returns
+
+
+def table_3(games: int, seed: int, executor: Executor) -> list[dict]:
     """One row per sub-game and seat."""
     rows = []
     seeds = np.random.SeedSequence(seed).spawn(len(PUBLISHED))
+    count = math.ceil(games / PORTION)
+    portions = [
+        Portion(subgame, min(PORTION, games - number * PORTION), stream)
+        for subgame, own in zip(PUBLISHED, seeds, strict=True)
+        for number, stream in enumerate(own.spawn(count))
+    ]
     with LateProgress("random games", games * len(PUBLISHED)) as progress:
-        for number, (subgame, (measure, published)) in enumerate(PUBLISHED.items()):
-            rules = cego_rules(subgame)
+        answers = executor.map(returns_of, portions, None)
+        for subgame, (measure, published) in PUBLISHED.items():
             parts = []
-            for portion, stream in enumerate(seeds[number].spawn(math.ceil(games / PORTION))):
-                size = min(PORTION, games - portion * PORTION)
-                parts.append(play_out(rules, size, stream, threads=threads).returns)
-                progress.update(number * games + portion * PORTION + size)
+            for found in itertools.islice(answers, count):
+                parts.append(found)
+                progress.advance(len(found))
             returns = np.concatenate(parts) * (1 if measure == "points" else 100)
             rows += [row(subgame, measure, seat, returns[:, seat], published[seat]) for seat in range(4)]
     return rows

@@ -15,6 +15,7 @@ import coinche_spiel  # noqa: F401 registers the game
 from cardtable import bits
 from cardtable.batch import Batch
 from cardtable.compiled import compiled, entry_point
+from cardtable.executors import Executor
 from cardtable.match import finish_games
 from cardtable.player import find_player
 from coinche_spiel.cards import (
@@ -27,13 +28,12 @@ from coinche_spiel.cards import (
     PLAIN_ORDER,
     TRUMP_ORDER,
 )
-from coinche_spiel.double_dummy import can_make_batch
 from coinche_spiel.players import NO_BID, simple_opening, strong_opening
 from coinche_spiel.state import FIRST_BID, HAND, PASS
+from experiments.coinche.open_cards import BATCH, Contracts, are_made
 from experiments.running import tables
 
 CONFIDENCE = 1.96
-BATCH = 500
 CAPOT_GAIN = 250
 FALL_POINTS = 160
 LOWEST_BID = 80
@@ -120,16 +120,17 @@ def heuristic_play(opening: str, player: str, deals: int, seed: int) -> dict[str
     return _row(opening, player, bids != NO_BID, batch.returns()[:, 0])
 
 
-def open_play(opening: str, deals: int, seed: int, threads: int) -> dict[str, Any]:
+def open_play(opening: str, deals: int, seed: int, executor: Executor) -> dict[str, Any]:
     """Everybody plays perfectly with open cards."""
     _, hands, bids = after_the_auction(opening, deals, seed)
     returns = np.zeros(deals)
     opened = np.flatnonzero(bids != NO_BID)
-    for start in track(range(0, len(opened), BATCH), f"{opening} opening, open cards", console=tables.console):
-        part = opened[start : start + BATCH]
-        value = bids[part] // NUM_SUITS
-        made = can_make_batch(value, hands[part], bids[part] % NUM_SUITS, threads=threads)
-        returns[part] = np.where(made, value, -FALL_POINTS)
+    parts = [opened[start : start + BATCH] for start in range(0, len(opened), BATCH)]
+    contracts = [Contracts(bids[part] // NUM_SUITS, hands[part], bids[part] % NUM_SUITS) for part in parts]
+    answers = executor.map(are_made, contracts, None)
+    title = f"{opening} opening, open cards"
+    for part, made in zip(parts, track(answers, title, total=len(parts), console=tables.console), strict=True):
+        returns[part] = np.where(made, bids[part] // NUM_SUITS, -FALL_POINTS)
     return _row(opening, "perfect, open cards", bids != NO_BID, returns)
 
 

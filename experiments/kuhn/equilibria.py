@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import NamedTuple
 
 import pyspiel
+from rich.progress import track
 
 import cardspiel  # noqa: F401
+from cardtable.executors import Executor
 from coinche_spiel.small import SMALL_VARIANTS
 from experiments.kuhn.models import BASE
-from experiments.running.side_by_side import side_by_side
+from experiments.running import tables
 from solvers import team
 from solvers.team import TeamEquilibrium, TeamGame, Teams
 
@@ -47,13 +48,13 @@ OTHER_GAMES = (
 )
 
 
-def solve_all(problems: tuple[TeamProblem, ...], max_iterations: int, processes: int) -> list[Bounds]:
-    """Several at once, in processes: much of a solution is Python, which threads cannot do at the same time."""
-    solver = partial(solve, max_iterations=max_iterations)
-    return list(side_by_side(solver, problems, processes, "other team games"))
+def solve_all(problems: tuple[TeamProblem, ...], max_iterations: int, executor: Executor) -> list[Bounds]:
+    """Several at once: best in processes, for much of a solution is Python, which threads cannot do together."""
+    answers = executor.map(solve, problems, max_iterations)
+    return list(track(answers, "other team games", total=len(problems), console=tables.console))
 
 
-def solve(problem: TeamProblem, max_iterations: int) -> Bounds:
+def solve(max_iterations: int, problem: TeamProblem) -> Bounds:
     start = time.process_time()
     game = TeamGame(pyspiel.load_game(problem.game), problem.teams)
     equilibrium = team.solve(game, tolerance=1e-8, max_iterations=max_iterations, everywhere=problem.everywhere)

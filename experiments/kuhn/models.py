@@ -6,14 +6,16 @@ the public tree). So models that see different things can meet, and every number
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
 
 import cardspiel  # noqa: F401
+from cardtable.executors import Executor
 from kuhn_collab import state as slots
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.cfr import CFRSolver
@@ -75,6 +77,20 @@ class Player:
     behaviour: np.ndarray | None  # the table of `PublicTree.behaviour`, for models that see their own card only
 
 
+class Job(NamedTuple):
+    """One run of CFR."""
+
+    model: Model
+    updates: str
+    start: int
+    seed: np.random.SeedSequence
+    iterations: int
+
+
+def train_one(laboratory: Laboratory, job: Job) -> list[Player]:
+    return laboratory.train_one(job)
+
+
 class Laboratory:
     """Trains and evaluates; holds what all models share."""
 
@@ -91,6 +107,7 @@ class Laboratory:
             if model.sees != "noisy"
         }
         self.cards = self.noisy.cards  # (seats, deals)
+        self._asking = threading.Lock()  # a state of pyspiel does not bear two threads
         self.card_of_type = np.empty((slots.NUM_SEATS, slots.NUM_CARDS), np.int64)
         for seat in range(slots.NUM_SEATS):
             self.card_of_type[seat, self.tree.types[seat]] = self.cards[seat]
@@ -100,23 +117,28 @@ class Laboratory:
         starts: int,
         iterations: int,
         seed: int,
-        threads: int,
+        executor: Executor,
         advance: Callable[[], None] = lambda: None,
     ) -> list[Player]:
         """Every model, both kinds of updates, from `starts` random initial strategies (the same number for all)."""
         trained = [model for model in MODELS if not model.fed_noise]
-        jobs = [(model, updates, start) for model in trained for updates in UPDATES for start in range(starts)]
-        seeds = np.random.SeedSequence(seed).spawn(len(jobs))
-        with ThreadPoolExecutor(threads) as pool:
-            futures = [
-                pool.submit(self._learner, model, updates, seed_of_job, iterations)
-                for (model, updates, _), seed_of_job in zip(jobs, seeds, strict=True)
-            ]
-            players: list[Player] = []
-            for job, future in zip(jobs, futures, strict=True):
-                players += self._players(*job, future.result())
-                advance()
+        kinds = [(model, updates, start) for model in trained for updates in UPDATES for start in range(starts)]
+        seeds = np.random.SeedSequence(seed).spawn(len(kinds))
+        jobs = [Job(*kind, own, iterations) for kind, own in zip(kinds, seeds, strict=True)]
+        players: list[Player] = []
+        for found in executor.map(train_one, jobs, self):
+            players += found
+            advance()
         return players
+
+    def train_one(self, job: Job) -> list[Player]:
+        learner = self._learner(job.model, job.updates, job.seed, job.iterations)
+        with self._asking:
+            return list(self._players(job.model, job.updates, job.start, learner))
+
+    def __reduce__(self) -> tuple:
+        """Another process builds its own."""
+        return Laboratory, ()
 
     def _learner(
         self, model: Model, updates: str, seed: np.random.SeedSequence, iterations: int

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import pyspiel
 from matplotlib.figure import Figure
 
+from cardtable.executors import Executor, Serial
 from cardtable.match import play_games, seated, sides_of
 from cardtable.parameters import UserError
 from cardtable.player import Player, compiled_players
@@ -55,7 +56,7 @@ QUICK_LARGE: dict[str, Any] = {"traversals": 4, "training_steps": 10, "strategy_
 ITSELF = "itself"
 STRATEGY = "nash_conv of the strategy network"
 
-Seats = list[Callable | None]  # None: a seat that learns
+Seats = list[Player | None]  # None: a seat that learns
 
 
 @dataclass(frozen=True)
@@ -72,26 +73,34 @@ class Options:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def train(options: Options, path: str, limits: Limits, *, resume: bool, checkpoint_seconds: float) -> list[Row]:
+def train(
+    options: Options,
+    path: str,
+    limits: Limits,
+    *,
+    resume: bool,
+    checkpoint_seconds: float,
+    executor: Executor | None = None,
+) -> list[Row]:
     """One run in a directory of its own; returns the rows of metrics.csv."""
     if options.quick:
         limits = Limits(QUICK_ITERATIONS, limits.seconds)
     elif limits.iterations is None and limits.seconds is None:
         limits = Limits(seconds=DEFAULT_SECONDS)
     try:
-        task = deep_task(options)
+        task = deep_task(options, executor)
     except (ValueError, GameTooLargeError) as error:
         raise UserError(str(error)) from None
     return Run(task, path, limits, resume=resume, checkpoint_seconds=checkpoint_seconds).go()
 
 
-def deep_task(options: Options) -> Task:
+def deep_task(options: Options, executor: Executor | None = None) -> Task:
     game = load_game(options.game)
     opponents = fixed_seats(game, options.opponents) if options.opponents else None
-    trainer = make_trainer(game, options, opponents)
+    trainer = make_trainer(game, options, opponents, executor)
     exact = isinstance(trainer, TabulatedDeepCFR)
     evaluation = Exact(trainer) if isinstance(trainer, TabulatedDeepCFR) else Matches(trainer, options)
-    settings = {name: value for name, value in vars(trainer.settings).items() if name not in ("device", "threads")}
+    settings = {name: value for name, value in vars(trainer.settings).items() if name != "device"}
     asked = {name: getattr(options, name) for name in ("game", "seed", "opponents", "quick", "paper")}
     kind = "tabulated" if exact else "level by level"
     return Task(
@@ -109,11 +118,18 @@ def deep_task(options: Options) -> Task:
         policy=trainer.average_policy if isinstance(trainer, TabulatedDeepCFR) else None,
         save_player=None if isinstance(trainer, TabulatedDeepCFR) else functools.partial(save_player, trainer),
         growth=GROWTH if exact else GROWTH_OF_MATCHES,
-        timer=time.process_time,
+        timer=time.process_time if isinstance(trainer, TabulatedDeepCFR) else functools.partial(_cpu_seconds, trainer),
     )
 
 
-def make_trainer(game: pyspiel.Game, options: Options, opponents: Seats | None) -> TabulatedDeepCFR | LargeDeepCFR:
+def _cpu_seconds(trainer: LargeDeepCFR) -> float:
+    """Of this process and of those that traverse for it."""
+    return time.process_time() + trainer.seconds_elsewhere
+
+
+def make_trainer(
+    game: pyspiel.Game, options: Options, opponents: Seats | None, executor: Executor | None = None
+) -> TabulatedDeepCFR | LargeDeepCFR:
     engine = options.engine
     if engine == "auto":
         has_rules = isinstance(getattr(game, "rules", None), Rules)
@@ -122,11 +138,13 @@ def make_trainer(game: pyspiel.Game, options: Options, opponents: Seats | None) 
     if engine == "tabulated":
         if opponents is not None:
             raise UserError("--opponents needs --engine=levels")
+        if not isinstance(executor, Serial | None):
+            raise UserError("a game that is enumerated is traversed in this thread; allowed: --executor=serial")
         return TabulatedDeepCFR(game, Settings(**options.settings), options.seed)
     chosen = {**(PAPER if options.paper else {}), **(QUICK_LARGE if options.quick else {}), **options.settings}
     if options.paper and "training_steps" not in chosen:
         chosen["training_steps"] = PAPER_EPOCHS * chosen["memory_rows"] // chosen["batch_size"]
-    return LargeDeepCFR(game, large_settings(**chosen), options.seed, opponents)
+    return LargeDeepCFR(game, large_settings(**chosen), options.seed, opponents, executor)
 
 
 # ---------------------------------------------------------------------------------------------- who sits where
@@ -143,7 +161,7 @@ def fixed_seats(game: pyspiel.Game, name: str) -> Seats:
     if name not in known:
         raise UserError(f"--opponents={name}: {game} has the players {', '.join(known) or '(none)'}")
     side = sides_of(game)[0]
-    return [None if seat in side else known[name].compiled for seat in range(game.num_players())]
+    return [None if seat in side else known[name] for seat in range(game.num_players())]
 
 
 # ---------------------------------------------------------------------------------------------- evaluation
@@ -232,7 +250,7 @@ class Matches:
         parts = ", ".join(f"{part} {seconds:.1f}" for part, seconds in self._trainer.seconds.items())
         return [
             f"Estimates, each from {self._games:,} games of the Single Deep CFR average on the seats {seats}.",
-            f"CPU seconds of this process by part: {parts}.",
+            f"CPU seconds by part: {parts}.",
         ]
 
     def draw(self, rows: Sequence[Row], title: str) -> Figure:

@@ -1,4 +1,5 @@
-"""Flags that are not written down twice: those that every run has, and those made from a dataclass of settings."""
+"""Flags that are not written down twice: those that every run has, those made from a dataclass of
+settings, and who does the work."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from absl import flags
 
+from cardtable.executors import EXECUTORS, Executor, find_executor
 from cardtable.parameters import UserError
 from solvers.learning.settings import kind_of
 
@@ -57,3 +59,28 @@ def define_run(default_out: str, iterations: str = "stop after so many iteration
     flags.DEFINE_string("out", None, f"run directory; default {default_out}")
     flags.DEFINE_bool("resume", False, "go on with the run in --out")
     flags.DEFINE_float("checkpoint_seconds", 30.0, "seconds between checkpoints", 0.0)
+
+
+def define_executor(default: str = "serial") -> None:
+    """Who does the work of a long command; what comes out is the same."""
+    flags.DEFINE_string("executor", default, f"who works: {EXECUTORS}; the result is the same")
+    flags.DEFINE_integer("workers", None, "short for --executor=processes:<workers>; 1 is serial", 1)
+    flags.DEFINE_bool("allow_mixed_nodes", False, "nodes of a cluster may have other CPUs and libraries than this one")
+    flags.register_validator("executor", _is_executor)
+
+
+def _is_executor(text: str) -> bool:
+    try:
+        find_executor(text)
+    except UserError as error:
+        raise flags.ValidationError(str(error)) from None
+    return True
+
+
+def chosen_executor() -> Executor:
+    """The executor that the flags ask for, to be closed after use."""
+    if FLAGS.workers is None:
+        return find_executor(FLAGS.executor, FLAGS.allow_mixed_nodes)
+    if FLAGS["executor"].present:
+        raise UserError(f"--workers={FLAGS.workers} and --executor={FLAGS.executor} both say who works; allowed: one")
+    return find_executor("serial" if FLAGS.workers == 1 else f"processes:{FLAGS.workers}")

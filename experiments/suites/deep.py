@@ -8,7 +8,6 @@ each; with --workers=2 two runs go side by side.
 
 from __future__ import annotations
 
-import functools
 import time
 from typing import Any, NamedTuple
 
@@ -16,13 +15,14 @@ import numpy as np
 import pyspiel
 import torch
 from matplotlib.figure import Figure
+from rich.progress import track
 
 import cardspiel  # noqa: F401 registers our games
+from cardtable.executors import Executor, Serial, Threads
 from cardtable.randomness import generator
 from coinche_spiel.small import SMALL_VARIANTS
 from experiments.running import tables
 from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.side_by_side import side_by_side
 from solvers.best_response import evaluate
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.settings import Settings
@@ -259,7 +259,7 @@ def coinche_speed(iterations: int, threads: int) -> dict[str, Any]:
 
     Traversals are timed with their rows going into the reservoirs, without training; the shares are of everything.
     """
-    trainer = _Timed(pyspiel.load_game("python_coinche"), large_settings(threads=threads), 1)
+    trainer = _Timed(pyspiel.load_game("python_coinche"), large_settings(), 1, executor=Threads(threads))
     trainer.run(2)
     nodes, before = trainer.nodes, dict(trainer.seconds)
     trainer.wall_training = 0.0
@@ -283,7 +283,7 @@ def jobs(tasks: tuple[Task, ...], seeds: tuple[int, ...]) -> list[Job]:
     return sorted(found, key=lambda job: -job.task.seconds[-1])
 
 
-def outcome(job: Job, quick: bool) -> Outcome:
+def outcome(quick: bool, job: Job) -> Outcome:
     torch.set_num_threads(1)
     if job.by_openspiel:
         seconds = job.task.seconds[-1] / (QUICK_SHARE if quick else 1)
@@ -292,14 +292,15 @@ def outcome(job: Job, quick: bool) -> Outcome:
     return Outcome(rows, [{"work": job.task.name, **point} for point in curve], [])
 
 
-def run(out: str, quick: bool = False, workers: int = 1) -> list[dict[str, Any]]:
-    directory = RunDirectory(out, {"suite": "deep", "quick": quick, "workers": workers})
+def run(out: str, quick: bool = False, executor: Executor | None = None) -> list[dict[str, Any]]:
+    directory = RunDirectory(out, {"suite": "deep", "quick": quick})
     tasks = TASKS[:2] if quick else TASKS
     results: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     theirs: list[dict[str, Any]] = []
     work = jobs(tasks, SEEDS[:1] if quick else SEEDS)
-    done = side_by_side(functools.partial(outcome, quick=quick), work, workers, "Deep CFR")
+    answers = (executor or Serial()).map(outcome, work, quick)
+    done = track(answers, "Deep CFR", total=len(work), console=tables.console)
     for job, found in zip(work, done, strict=True):
         for name, all_rows, rows in (
             ("ours", results, found.ours),
@@ -329,7 +330,7 @@ def run(out: str, quick: bool = False, workers: int = 1) -> list[dict[str, Any]]
     parts = [tables.markdown(summary), tables.markdown(speeds), tables.markdown([coinche])]
     openspiel = tables.markdown(theirs) if theirs else "OpenSpiel's Deep CFR needs dm-tree, which is not installed.\n"
     directory.write_report(
-        f"# Deep CFR on known ground\n\n`python -m experiments.benchmark --suite=deep --workers={workers}`\n\n"
+        "# Deep CFR on known ground\n\n`python -m experiments.benchmark --suite=deep`\n\n"
         "Exact NashConv, worst of the seeds; CPU seconds of the process from the first iteration.\n\n"
         + "\n".join(parts)
         + f"\n![learning curves]({plot.name})\n\nEach seed:\n\n"

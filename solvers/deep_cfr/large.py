@@ -12,29 +12,30 @@ probability proportional to t: at iteration t it is replaced with probability t 
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyspiel
 import torch
 
+from cardtable.executors import Executor, Serial
 from cardtable.player import Player
 from cardtable.randomness import uniform
 from cardtable.rules import Rules
-from solvers.deep_cfr.levels import Collected, LevelTraverser, chunk_generator
+from solvers.deep_cfr.chunks import Chunk, Traversals, make_learner, make_traverser, traverse
+from solvers.deep_cfr.levels import PARTS, Collected, chunk_generator
 from solvers.deep_cfr.players import network_player, networks_of
 from solvers.deep_cfr.reservoir import Reservoir, Rows
-from solvers.deep_cfr.sampling import traversal_number
 from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.trainer import networks_of_seats, strategy_seed
 from solvers.learning.networks import Learner, regression_gradient, require_torch_generator, strategy_gradient
 from solvers.learning.states import require_numbers, require_state
 from solvers.learning.trainer import game_identity, require_iterations
 
-CHUNK_NODES = 250_000  # rows of a chunk are kept until it is finished
+CHUNK_NODES = 250_000  # of a chunk whose size is not settled; its rows are kept until it is finished
 FEWEST_CHUNKS = 2  # so that a second thread has something to do
 PROBE = 4  # traversals of a seat's first chunk
 
@@ -112,7 +113,8 @@ class Snapshots:
 class LargeDeepCFR:
     """Deep CFR on the rules kernel of a game of ours; see `TabulatedDeepCFR` for the common part of the interface.
 
-    `opponents` has one entry per seat: None for a seat that learns, or a compiled player.
+    `opponents` has one entry per seat: None for a seat that learns, or a player who exists in compiled code. Traversals
+    are done by the `executor`, in chunks that do not depend on it; the networks are trained here.
     """
 
     def __init__(
@@ -120,7 +122,8 @@ class LargeDeepCFR:
         game: pyspiel.Game,
         settings: Settings | None = None,
         seed: int = 0,
-        opponents: Sequence[Callable | None] | None = None,
+        opponents: Sequence[Player | None] | None = None,
+        executor: Executor | None = None,
     ) -> None:
         rules = getattr(game, "rules", None)
         if not isinstance(rules, Rules):
@@ -143,23 +146,14 @@ class LargeDeepCFR:
         self.loss = float("nan")  # mean advantage loss of the last iteration, in units of the targets' mean square
         self.values = np.full(rules.num_players, np.nan)  # what the last iteration's traversals were worth to each seat
         self.network_of_seat = networks_of_seats(chosen.networks, rules.num_players, rules.teams)
-        self.opponents = list(opponents) if opponents is not None else [None] * rules.num_players
+        self.opponents = tuple(opponents) if opponents is not None else (None,) * rules.num_players
+        self.executor = executor or Serial()
         if len(self.opponents) == rules.num_players and all(seat is not None for seat in self.opponents):
             raise ValueError("opponents hold every seat; allowed: at least one None, a seat that learns")
         self._torch_generator = torch.Generator().manual_seed(seed)
         count = max(self.network_of_seat) + 1
         self.learners = [self._learner(chosen.hidden_sizes, chosen.learning_rate) for _ in range(count)]
-        self.traverser = LevelTraverser(
-            rules,
-            self.learners,
-            self.network_of_seat,
-            self.opponents,
-            traversal_number(chosen.traversal),
-            chosen.tries,
-            chosen.epsilon,
-            chosen.node_budget,
-            chosen.width,
-        )
+        self.traverser = make_traverser(rules, chosen, self.learners, self.opponents)
         self.learning_seats = [seat for seat in range(rules.num_players) if not self.traverser.is_fixed[seat]]
         self.used_networks = sorted({self.network_of_seat[seat] for seat in self.learning_seats})
         self._regrets = [self._reservoir(chosen.memory_rows, 1, number) for number in range(count)]
@@ -173,25 +167,13 @@ class LargeDeepCFR:
             Snapshots(chosen.snapshots, self.learners[0].size, chunk_generator(seed, 3, number))
             for number in range(count)
         ]
-        self.seconds = self.traverser.seconds  # CPU seconds by part, of this process
-        self.seconds |= {"reservoirs": 0.0, "training": 0.0}
+        self.seconds = dict.fromkeys((*PARTS, "reservoirs", "training"), 0.0)  # CPU seconds by part
+        self.seconds_elsewhere = 0.0  # those of them that other processes spent
         self._scales = np.zeros(count)
         self._nodes_per_traversal = np.zeros(rules.num_players)
 
     def _learner(self, hidden: Sequence[int], rate: float) -> Learner:
-        chosen = self.settings
-        return Learner(
-            self.rules.information_size,
-            hidden,
-            self.rules.num_distinct_actions,
-            rate,
-            self._torch_generator,
-            self.device,
-            chosen.skip_connections,
-            chosen.layer_norm,
-            chosen.mixed_precision,
-            chosen.negative_slope,
-        )
+        return make_learner(self.rules, self.settings, hidden, rate, self._torch_generator)
 
     def _reservoir(self, rows: int | None, purpose: int, number: int) -> Reservoir:
         stream = chunk_generator(self.seed, purpose, number)
@@ -211,27 +193,44 @@ class LargeDeepCFR:
         weight = self.settings.weight(self.iterations)
         losses = []
         for number in self.used_networks:
-            for seat in self.learning_seats:
-                if self.network_of_seat[seat] == number:
-                    self._traverse(seat, weight)
+            self._traverse([seat for seat in self.learning_seats if self.network_of_seat[seat] == number], weight)
             clock = time.process_time()
             losses.append(self._train(number))
             self.seconds["training"] += time.process_time() - clock
             self.snapshots[number].offer(self.learners[number].weights(), self.iterations, weight)
         self.loss = float(np.mean(losses))
 
-    def _traverse(self, seat: int, weight: float) -> None:
-        """Traverses in chunks, on several threads; what they found is filed in order, so threads change nothing."""
-        found: list[Collected] = []
-        left = self.settings.traversals
-        if self._nodes_per_traversal[seat] == 0.0:  # a few, to know how many nodes to expect
-            left -= min(PROBE, left)
-            found += self._traverse_chunks(seat, [self.settings.traversals - left], 0)
-            self._nodes_per_traversal[seat] = found[0].nodes / (self.settings.traversals - left)
-        found += self._traverse_chunks(seat, self._chunks(seat, left), len(found))
+    def _traverse(self, seats: Sequence[int], weight: float) -> None:
+        """Traverses for all seats of one network at once; what was found is filed in order, whoever found it."""
+        shared = Traversals(self.game, self.settings, self.opponents, self.seed, self.traverser)
+        probes = [seat for seat in seats if self._nodes_per_traversal[seat] == 0.0]
+        first: dict[int, Collected] = {}
+        if self.settings.chunk_traversals is None:  # a few at first, to know how many nodes to expect
+            chunks = [self._chunk(seat, min(PROBE, self.settings.traversals), 0) for seat in probes]
+            first = dict(zip(probes, self.executor.map(traverse, chunks, shared), strict=True))
+            for chunk in chunks:
+                self._nodes_per_traversal[chunk.seat] = first[chunk.seat].nodes / chunk.traversals
+        chunks = [
+            self._chunk(seat, size, number)
+            for seat in seats
+            for number, size in enumerate(self._sizes(seat, seat in first), start=int(seat in first))
+        ]
+        answers = zip(chunks, self.executor.map(traverse, chunks, shared), strict=True)
+        found = {seat: [first[seat]] if seat in first else [] for seat in seats}
+        for seat, pairs in itertools.groupby(answers, key=lambda pair: pair[0].seat):
+            found[seat] += (collected for _, collected in pairs)
+            self._file(seat, found.pop(seat), weight)
+        for seat in found:  # those for whom a probe was enough
+            self._file(seat, found[seat], weight)
+
+    def _chunk(self, seat: int, traversals: int, number: int) -> Chunk:
+        return Chunk(seat, traversals, (4, self.iterations, seat, number))
+
+    def _file(self, seat: int, found: Sequence[Collected], weight: float) -> None:
+        """Puts what the traversals of a seat have found into the memories."""
         self._choose_scale(self.network_of_seat[seat], [rows for part in found for _, rows in part.regrets])
         value = nodes = 0.0
-        clock = time.process_time()
+        clock = time.thread_time()
         for collected in found:
             value += collected.value
             nodes += collected.nodes
@@ -241,33 +240,23 @@ class LargeDeepCFR:
             if self._strategies:
                 for number, rows in collected.strategies:
                     self._strategies[number].add(rows, weight)
-        self.seconds["reservoirs"] += time.process_time() - clock
+            for part, seconds in collected.seconds.items():
+                self.seconds[part] += seconds
+                self.seconds_elsewhere += seconds if collected.is_elsewhere else 0.0
+        self.seconds["reservoirs"] += time.thread_time() - clock
         self.nodes += int(nodes)
         self.values[seat] = value / self.settings.traversals
         self._nodes_per_traversal[seat] = max(self._nodes_per_traversal[seat], nodes / self.settings.traversals)
 
-    def _traverse_chunks(self, seat: int, sizes: Sequence[int], first: int) -> list[Collected]:
-        """Chunks of these sizes, numbered from `first`."""
-
-        def work(index: int) -> Collected:
-            random_numbers = chunk_generator(self.seed, 4, self.iterations, seat, first + index)
-            return self.traverser.traverse(seat, sizes[index], random_numbers)
-
-        if self.settings.threads == 1 or len(sizes) == 1:
-            return list(map(work, range(len(sizes))))
-        return list(self._pool().map(work, range(len(sizes))))
-
-    def _pool(self) -> ThreadPoolExecutor:
-        """Each thread evaluates networks alone: torch's own threads would make sums depend on how many there are."""
-        if not hasattr(self, "_threads"):
-            self._threads = ThreadPoolExecutor(self.settings.threads, initializer=torch.set_num_threads, initargs=(1,))
-        return self._threads
-
-    def _chunks(self, seat: int, traversals: int) -> list[int]:
-        """Traversals in each chunk: as many as should visit CHUNK_NODES; the same for any number of threads."""
-        size = int(min(CHUNK_NODES, self.settings.node_budget / 4) / self._nodes_per_traversal[seat])
-        size = max(1, min(size, -(-traversals // FEWEST_CHUNKS)))
-        whole, rest = divmod(traversals, size)
+    def _sizes(self, seat: int, was_probed: bool) -> list[int]:
+        """Traversals in each chunk: as many as should visit CHUNK_NODES, unless it is settled; whoever does them."""
+        left = self.settings.traversals
+        size = self.settings.chunk_traversals
+        if size is None:
+            left -= min(PROBE, left) if was_probed else 0
+            size = int(min(CHUNK_NODES, self.settings.node_budget / 4) / self._nodes_per_traversal[seat])
+            size = max(1, min(size, -(-left // FEWEST_CHUNKS)))
+        whole, rest = divmod(left, size)
         return [size] * whole + ([rest] if rest else [])
 
     def _choose_scale(self, number: int, found: Sequence[Rows]) -> None:
@@ -337,12 +326,13 @@ class LargeDeepCFR:
 
     def identity(self) -> dict[str, Any]:
         """What a checkpoint must agree with."""
-        names = [None if seat is None else seat.__name__ for seat in self.opponents]
+        names = [None if seat is None or seat.compiled is None else seat.compiled.__name__ for seat in self.opponents]
         return {
             **game_identity(self.game),
             "solver": "large deep cfr",
             "network": self.learners[0].shape,
             "networks": len(self.learners),
+            "chunk_traversals": self.settings.chunk_traversals,
             "opponents": names,
             "seed": self.seed,
         }

@@ -62,6 +62,8 @@ class Collected(NamedTuple):
     value: float  # of the game to the traverser, summed over traversals
     decisions: int  # with a choice, evaluated by a network
     nodes: int  # decisions, terminals, and moves without a choice or by fixed opponents
+    seconds: dict[str, float]  # CPU seconds of each part
+    is_elsewhere: bool = False  # found by another process
 
 
 class _Level(NamedTuple):
@@ -117,7 +119,6 @@ class LevelTraverser:
         self.node_budget = node_budget
         self.width = width
         self.binary = has_binary_features(rules) if binary is None else binary
-        self.seconds = dict.fromkeys(PARTS, 0.0)  # CPU seconds of each part, all threads together
 
     def deal(self, count: int, random_numbers: np.ndarray) -> np.ndarray:
         states = np.empty((count, self.rules.state_size), np.int64)
@@ -132,7 +133,9 @@ class LevelTraverser:
         """The same from given states, which are changed."""
         chunk = _Chunk(self, player, random_numbers, len(states))
         values = chunk.descend(states, np.ones(len(states)))
-        return Collected(chunk.regrets, chunk.strategies, float(values.sum()), chunk.decisions, chunk.nodes)
+        return Collected(
+            chunk.regrets, chunk.strategies, float(values.sum()), chunk.decisions, chunk.nodes, chunk.seconds
+        )
 
     def settle(
         self, states: np.ndarray, player: int, random_numbers: np.ndarray
@@ -210,6 +213,7 @@ class _Chunk:
         self.strategies: list[tuple[int, Rows]] = []
         self.decisions = 0
         self.nodes = 0
+        self.seconds = dict.fromkeys(PARTS, 0.0)
 
     def descend(self, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Values of these nodes to the traverser; everything below is visited, and collected if it weighs something."""
@@ -263,7 +267,7 @@ class _Chunk:
 
     def _spent(self, part: str, since: float) -> float:
         now = time.thread_time()
-        self._t.seconds[part] += now - since
+        self.seconds[part] += now - since
         return now
 
     def _collect(

@@ -25,6 +25,9 @@ class Settings:
     traversals: int = setting(5000, "for each player and iteration", lowest=1)
     tries: int = setting(4, "actions drawn at a decision of the traverser, unless the traversal is external", lowest=1)
     epsilon: float = setting(0.5, "share of uniform draws in the corrected traversal and in rollouts")
+    chunk_traversals: int | None = setting(
+        None, "traversals in one piece of work, in games that are not enumerated; none for a few pieces", lowest=1
+    )
     # networks
     networks: Literal["seat", "team", "shared"] = setting("seat", "one network for each seat, each team, or all")
     hidden_sizes: tuple[int, ...] = setting((64, 64, 64), "sizes of the hidden layers")
@@ -56,7 +59,6 @@ class Settings:
     # machine
     device: str = setting("cpu", "cpu, cuda, cuda:<number> or mps; rules stay on the CPU")
     mixed_precision: bool = setting(False, "16-bit network evaluation")
-    threads: int = setting(1, "threads that traverse level by level", lowest=1)
     node_budget: int = setting(
         1_000_000, "nodes of one chunk of traversals, in games that are not enumerated", lowest=1
     )

@@ -11,6 +11,7 @@ import pytest
 from open_spiel.python.algorithms import expected_game_score
 
 import coinche_spiel  # noqa: F401
+from cardtable.executors import Serial
 from coinche_spiel.cards import ALL_CARDS, PLAIN_ORDER, TRUMP_ORDER, list_cards, parse_cards
 from coinche_spiel.small import SMALL_VARIANTS
 from experiments.coinche.all_pass import after_the_auction, cautious_opening, heuristic_play, is_sure_capot, open_play
@@ -106,6 +107,6 @@ def test_only_north_speaks() -> None:
 
 
 def test_open_and_hidden_play_pay_what_a_contract_pays() -> None:
-    for row in (open_play("cautious", 60, seed=1, threads=1), heuristic_play("cautious", "strong", 60, seed=1)):
+    for row in (open_play("cautious", 60, seed=1, executor=Serial()), heuristic_play("cautious", "strong", 60, seed=1)):
         opened, made = row["opens"], row["made"]
         assert row["points a deal"] == pytest.approx(opened * (80 * made - 160 * (1 - made)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyspiel
 import pytest
 from open_spiel.python.policy import UniformRandomPolicy
 
+from cardtable.executors import Threads
 from experiments.kuhn.claims import (
     NORTH_CHECKS,
     PUBLISHED_VALUES,
@@ -27,8 +27,7 @@ from experiments.kuhn.signals import _signal, independent_signal, opening_rows, 
 from solvers import team
 from solvers.best_response import evaluate
 from solvers.cfr import CFRSolver
-
-ROOT = Path(__file__).parents[2]
+from tests import commands
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +37,7 @@ def laboratory() -> Laboratory:
 
 @pytest.fixture(scope="module")
 def players(laboratory: Laboratory) -> list[Player]:
-    return laboratory.train(starts=2, iterations=5, seed=3, threads=2)
+    return laboratory.train(starts=2, iterations=5, seed=3, executor=Threads(2))
 
 
 @pytest.mark.parametrize(
@@ -235,8 +234,7 @@ def test_words() -> None:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "experiments.kuhn_collab", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    return commands.run("experiments.kuhn_collab", *arguments)
 
 
 def test_quick_run_writes_everything(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Training: it converges, averages are what they claim to be, and checkpoints go on bit by bit."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -10,10 +11,12 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import cardspiel  # noqa: F401 registers the games
+from cardtable.executors import Serial, find_executor
 from cardtable.match import play_match
 from cardtable.parameters import UserError
 from cardtable.player import find_player, player_streams, random_player
 from solvers.best_response import nash_conv
+from solvers.deep_cfr.chunks import Chunk
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
 from solvers.deep_cfr.players import NetworkPolicy, networks_of, save_player
 from solvers.deep_cfr.settings import Settings
@@ -130,12 +133,47 @@ def test_an_interrupted_run_of_a_large_game(changes: dict) -> None:
     assert same(whole.get_state(), second.get_state())
 
 
-def test_threads_change_nothing() -> None:
+@pytest.mark.parametrize("chunk_traversals", [None, 7])
+def test_who_traverses_changes_nothing(chunk_traversals: int | None) -> None:
+    game = pyspiel.load_game("python_coinche(suits=2,ranks=9JTA,hand_size=2,min_bid=50,max_bid=50,capot_value=0)")
+    random = find_player("random", game)
+    settings = FEW.replace(networks="team", chunk_traversals=chunk_traversals)
+    states = []
+    threads = torch.get_num_threads()
+    for name in ("serial", "threads:2", "processes:2"):
+        torch.set_num_threads(3 if name == "threads:2" else 1)
+        with find_executor(name) as executor:
+            trainer = LargeDeepCFR(game, settings, 5, [None, random, None, None], executor)
+            trainer.run(2)
+        states.append(trainer.get_state())
+        assert (trainer.seconds_elsewhere > 0.0) == (name == "processes:2")
+        assert torch.get_num_threads() == (3 if name == "threads:2" else 1)
+        torch.set_num_threads(threads)
+    assert same(states[0], states[1])
+    assert same(states[0], states[2])
+
+
+class Counting(Serial):
+    """Keeps what it was asked to do."""
+
+    def __init__(self) -> None:
+        self.maps: list[list[Chunk]] = []
+
+    def map(self, work: Any, items: Any, shared: Any) -> Any:
+        self.maps.append(list(items))
+        return super().map(work, self.maps[-1], shared)
+
+
+def test_seats_that_share_a_network_are_traversed_in_one_map_of_settled_chunks() -> None:
     game = pyspiel.load_game("python_toepen(suits=3,ranks=3,hand_size=3)")
-    one, two = (LargeDeepCFR(game, FEW.replace(threads=threads), seed=5) for threads in (1, 2))
-    for trainer in (one, two):
-        trainer.run(3)
-    assert same(one.get_state(), two.get_state())
+    counting = Counting()
+    trainer = LargeDeepCFR(game, FEW.replace(traversals=256, chunk_traversals=16), 5, executor=counting)
+    trainer.run(2)
+    assert [len(chunks) for chunks in counting.maps] == [2 * 16, 2 * 16]
+    assert len({chunk.path for chunks in counting.maps for chunk in chunks}) == 64
+    other = LargeDeepCFR(game, FEW.replace(traversals=256, chunk_traversals=32), 5)
+    with pytest.raises(ValueError, match="chunk_traversals"):
+        other.set_state(trainer.get_state())
 
 
 def test_checkpoints_of_something_else_are_refused() -> None:
@@ -173,7 +211,7 @@ def test_partners_learn_against_fixed_opponents() -> None:
     """Coinche, one network for the team: only its seats traverse, and it comes to beat players who bid at random."""
     game = pyspiel.load_game("python_coinche(suits=2,ranks=9JTA,hand_size=2,min_bid=50,max_bid=50,capot_value=0)")
     random = random_player(game)
-    opponents = [None, random.compiled, None, random.compiled]
+    opponents = [None, random, None, random]
     settings = FEW.replace(networks="team", traversal="external", traversals=50, training_steps=40, memory_rows=20_000)
     trainer = LargeDeepCFR(game, settings, seed=1, opponents=opponents)
     assert trainer.learning_seats == [0, 2]
@@ -183,7 +221,7 @@ def test_partners_learn_against_fixed_opponents() -> None:
     assert score.mean > 5 * score.standard_error
     assert not trainer._strategies[1].seen
     with pytest.raises(ValueError, match="at least one None"):
-        LargeDeepCFR(game, settings, opponents=[random.compiled] * 4)
+        LargeDeepCFR(game, settings, opponents=[random] * 4)
 
 
 def test_the_networks_of_a_player_are_those_of_the_trainer() -> None:

@@ -1,0 +1,53 @@
+"""A ray cluster whose nodes are processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # on loopback
+STORE = 200 * 2**20  # bytes of each node's object store
+
+Start = Callable[..., Any]  # nodes, CPUs of the head
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts a head, idle unless it has CPUs, and nodes with one CPU each; afterwards nothing of ray is left."""
+    utils = pytest.importorskip("ray.cluster_utils")
+    clusters = []
+
+    def begin(nodes: int, head_cpus: int = 0) -> Any:
+        head = {"num_cpus": head_cpus, "include_dashboard": False, "object_store_memory": STORE}
+        clusters.append(utils.Cluster(initialize_head=True, head_node_args=head))
+        for _ in range(nodes):
+            clusters[-1].add_node(num_cpus=1, object_store_memory=STORE)
+        return clusters[-1]
+
+    yield begin
+    for cluster in clusters:
+        cluster.shutdown()
+    deadline = time.monotonic() + 20
+    while ray_processes() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert ray_processes() == {}
+
+
+def ray_processes(title: str = "") -> dict[int, str]:
+    """Processes of ray, by number; with a title only those that say so."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            except OSError:
+                continue
+            if words.startswith(f"ray::{title}") or (not title and "/ray/" in words.partition(" --")[0]):
+                found[int(folder.name)] = words
+    return found

@@ -1,0 +1,127 @@
+"""Whole commands: whoever does the work, and whoever dies, the result files are the same, byte for byte."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cluster.conftest import Start, ray_processes
+
+pytestmark = [pytest.mark.slow, pytest.mark.cluster]
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = {
+    "arena": (
+        "--game=python_coinche",
+        "--north_south=monte_carlo(worlds=2,rollout=simple)",
+        "--east_west=simple",
+        "--deals=3000",
+    ),
+    "deep_cfr": (
+        "--game=python_coinche",
+        "--iterations=6",
+        "--traversals=48",
+        "--chunk_traversals=4",
+        "--training_steps=5",
+        "--strategy_training_steps=5",
+        "--memory_rows=20000",
+        "--strategy_memory_rows=20000",
+        "--games=20",
+        "--checkpoint_seconds=0",
+    ),
+    "toepen_mccfr": ("--quick",),
+}
+
+
+def begin(name: str, executor: str, out: Path, *more: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", f"experiments.{name}", *COMMANDS[name], f"--executor={executor}", f"--out={out}"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    return subprocess.Popen(
+        [*command, *more], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def finish(process: subprocess.Popen) -> str:
+    said, _ = process.communicate(timeout=400)
+    assert process.returncode == 0, said
+    return said
+
+
+def results(folder: Path) -> dict[str, str]:
+    """Hashes of all result files, without what depends on the clock: columns of seconds, logs and reports."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.suffix == ".csv":
+            rows = list(csv.DictReader(io.StringIO(path.read_text())))
+            timeless = [{key: row[key] for key in row if "seconds" not in key} for row in rows]
+            found[name] = hashlib.sha256(repr(timeless).encode()).hexdigest()
+        elif path.suffix == ".npz" and "checkpoint" not in path.name:
+            with np.load(path, allow_pickle=False) as archive:
+                parts = [(key, hashlib.sha256(archive[key].tobytes()).hexdigest()) for key in sorted(archive)]
+            found[name] = repr(parts)
+        elif path.suffix in (".safetensors", ".png") and path.is_file():
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def disturb(cluster: Any) -> int:
+    """Kills a worker, then a node, while they work; returns how many."""
+    killed = 0
+    deadline = time.monotonic() + 120
+    while not killed and time.monotonic() < deadline:
+        for worker in list(ray_processes("run_piece"))[:1]:
+            os.kill(worker, signal.SIGKILL)
+            killed += 1
+        time.sleep(0.05)
+    cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+    return killed + 1
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_who_works_and_who_dies_changes_nothing(name: str, start: Start, tmp_path: Path) -> None:
+    finish(begin(name, "serial", tmp_path / "serial"))
+    wanted = results(tmp_path / "serial")
+    assert len(wanted) >= 2
+    for executor in ("threads:2", "processes:2"):
+        finish(begin(name, executor, tmp_path / executor[:7]))
+        assert results(tmp_path / executor[:7]) == wanted, executor
+    finish(begin(name, "ray", tmp_path / "ray"))
+    assert results(tmp_path / "ray") == wanted
+    cluster = start(3)
+    process = begin(name, f"ray:{cluster.address}", tmp_path / "disturbed")
+    assert disturb(cluster) == 2
+    assert process.poll() is None  # it was in the middle of it
+    finish(process)
+    assert results(tmp_path / "disturbed") == wanted
+
+
+def test_when_all_nodes_die_the_run_can_go_on(start: Start, tmp_path: Path) -> None:
+    finish(begin("deep_cfr", "serial", tmp_path / "whole"))
+    cluster = start(2)
+    process = begin("deep_cfr", f"ray:{cluster.address}", tmp_path / "run")
+    deadline = time.monotonic() + 200
+    while not list((tmp_path / "run").glob("*checkpoint*")):
+        assert time.monotonic() < deadline, process.communicate()
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    for node in list(cluster.worker_nodes):
+        cluster.remove_node(node, allow_graceful=False)
+    before = time.monotonic()
+    said, _ = process.communicate(timeout=100)
+    assert process.returncode != 0
+    assert time.monotonic() < before + 60
+    assert "has no node left that works" in said
+    assert "Traceback" not in said
+    finish(begin("deep_cfr", "processes:2", tmp_path / "run", "--resume"))
+    assert results(tmp_path / "run") == results(tmp_path / "whole")

@@ -1,0 +1,209 @@
+"""The executor on ray: nodes and workers die, memory is bounded, unlike nodes are refused, nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cardtable.executors import WINDOW, Ray, nodes, ray_tasks
+from cardtable.parameters import UserError
+from tests.cluster.conftest import Start, ray_processes
+from tests.cluster.work import count, megabyte, where
+
+pytestmark = [pytest.mark.slow, pytest.mark.cluster]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_nodes_and_workers_die_and_every_item_is_answered_once(start: Start, tmp_path: Path) -> None:
+    cluster = start(3)
+    answers = []
+    with Ray(cluster.address) as executor:
+        for answer in executor.map(count, range(40), str(tmp_path)):
+            answers.append(answer)
+            if len(answers) == 4:
+                os.kill(min(ray_processes("run_piece")), signal.SIGKILL)
+            if len(answers) == 10:
+                cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+            if len(answers) == 20:
+                cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)  # one is left
+            if len(answers) == 30:
+                cluster.add_node(num_cpus=1)
+        assert answers == [item * item for item in range(40)]
+        runs = [(tmp_path / str(item)).stat().st_size for item in range(40)]
+        assert min(runs) >= 1
+        start_time = time.monotonic()
+        with pytest.raises(LookupError, match="no thousand") as raised:
+            list(executor.map(count, [7, 1000], str(tmp_path)))
+        assert raised.value.__notes__ == ["in work item 1"]
+        assert time.monotonic() < start_time + 20
+        assert (tmp_path / "1000").stat().st_size == 1  # not retried
+
+
+def test_when_all_nodes_are_dead_it_is_said(start: Start, tmp_path: Path) -> None:
+    cluster = start(2)
+    with Ray(cluster.address) as executor:
+        answers = executor.map(count, range(100), str(tmp_path))
+        assert [next(answers) for _ in range(3)] == [0, 1, 4]
+        for node in list(cluster.worker_nodes):
+            cluster.remove_node(node, allow_graceful=False)
+        before = time.monotonic()
+        with pytest.raises(UserError, match="has no node left that works"):
+            list(answers)
+        assert time.monotonic() < before + 60
+
+
+WORK = """
+    import sys
+    from cardtable.executors import Ray
+    from tests.cluster.work import count
+
+    if __name__ == "__main__":
+        with Ray(sys.argv[1]) as executor:
+            for answer in executor.map(count, range(1000), sys.argv[2]):
+                print(answer, flush=True)
+"""
+
+
+def test_when_the_head_dies_it_is_said(start: Start, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(WORK))
+    cluster = start(1)
+    process = subprocess.Popen(
+        [sys.executable, script, cluster.address, tmp_path],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "0\n"
+    for node in [*cluster.worker_nodes, cluster.head_node]:
+        cluster.remove_node(node, allow_graceful=False)
+    before = time.monotonic()
+    said, _ = process.communicate(timeout=100)
+    assert time.monotonic() < before + 60
+    assert "the head of the ray cluster at" in said
+    assert process.returncode == 1
+
+
+def test_many_large_answers_do_not_fill_the_store(start: Start) -> None:
+    import ray
+    from ray._private.internal_api import memory_summary
+
+    cluster = start(0, head_cpus=2)
+    with Ray(cluster.address) as executor:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        items = (np.full(2**17, item, np.int64) for item in range(10_000))
+        total = sum(int(answer[-1]) for answer in executor.map(megabyte, items, np.zeros(10)))
+        assert total == sum(range(1, 10_001))
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 400 * 1024
+        assert "Spilled" not in memory_summary(cluster.address, stats_only=True)
+        assert ray.is_initialized()
+    assert not ray.is_initialized()
+
+
+def test_only_a_window_is_under_way(start: Start) -> None:
+    taken = 0
+
+    def items() -> Any:
+        nonlocal taken
+        for item in range(1000):
+            taken += 1
+            yield item
+
+    cluster = start(2)
+    with Ray(cluster.address) as executor:
+        answers = executor.map(where, items(), None)
+        assert len({next(answers) for _ in range(6)}) == 2
+        assert taken <= 6 + 2 * WINDOW
+
+
+@pytest.mark.parametrize(
+    ("changes", "allow", "says"),
+    [
+        ({"code": "0123"}, True, "has other code than"),
+        ({"cpu": "abacus"}, False, "but .* a abacus"),
+        ({"libraries": "numpy 1"}, False, "but .* has numpy 1"),
+        ({"cpu": "abacus", "libraries": "numpy 1"}, True, ""),
+    ],
+)
+def test_unlike_nodes_are_refused(
+    start: Start, monkeypatch: pytest.MonkeyPatch, changes: dict[str, str], allow: bool, says: str
+) -> None:
+    cluster = start(1)
+    here = nodes.this_node()._replace(**changes)
+    monkeypatch.setattr(ray_tasks, "this_node", lambda: here)
+    with Ray(cluster.address, allow_mixed_nodes=allow) as executor:
+        if says:
+            with pytest.raises(UserError, match=says):
+                list(executor.map(where, [1], None))
+        else:
+            assert list(executor.map(where, [1], None))
+
+
+LOCAL = """
+    import json, os, sys
+    from pathlib import Path
+    from cardtable.executors import find_executor
+    from tests.cluster.conftest import ray_processes
+    from tests.cluster.work import where
+
+    def sockets_of(process):
+        found = set()
+        for file in Path(f"/proc/{process}/fd").iterdir():
+            try:
+                found.add(os.readlink(file))
+            except OSError:
+                pass
+        return found
+
+    def listening(processes):
+        own = set().union(*map(sockets_of, processes))
+        for name in ("tcp", "tcp6"):
+            for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+                words = line.split()
+                if words[3] == "0A" and f"socket:[{words[9]}]" in own:
+                    yield words[1].partition(":")[0]
+
+    if __name__ == "__main__":
+        with find_executor("ray") as executor:
+            workers = list(executor.map(where, range(6), None))
+            processes = [os.getpid(), *ray_processes()]
+            print(json.dumps([len(set(workers)), len(processes), sorted(set(listening(processes)))]))
+        try:
+            with find_executor("ray:127.0.0.1:1") as executor:
+                list(executor.map(where, [1], None))
+        except ValueError as error:
+            print(error)
+"""
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+def test_ray_on_this_machine_keeps_to_itself(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(LOCAL))
+    done = subprocess.run(
+        [sys.executable, script], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    workers, processes, listening = json.loads(first)
+    assert workers >= 1
+    assert processes > 4
+    assert listening
+    assert set(listening) <= LOOPBACK
+    assert second.startswith("there is no ray cluster to join at 127.0.0.1:1")
+    time.sleep(3)
+    assert ray_processes() == {}
