@@ -8,13 +8,23 @@ the piles, and nothing that was done). Behaviour models ask it: how likely was t
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
 from cardtable import deck
-from cardtable.compiled import entry_point
+from cardtable.compiled import compiled, entry_point
 from cardtable.parameters import refusal
 from cardtable.rules import ADDRESSES, CHANCE, INTEGER, INTEGERS, STATE, STATES, WORDS, Rules, compile_for, kernel_at
 
 MOVES_SIGNATURE = INTEGER(STATE, WORDS)
+ROOT = types.Array(types.int64, 1, "C", readonly=True)  # `Rules.root`, which nobody may change
+
+
+def moves_of(rules: Rules, state: np.ndarray) -> np.ndarray:
+    """All actions of the players since the deal, in order."""
+    if rules.moves is None:
+        raise refusal("this game does not list its moves", "games, not transforms that rename or add moves")
+    actions = np.empty(rules.max_game_length, np.int64)
+    return actions[: compile_for(rules.moves, MOVES_SIGNATURE)(state, actions)]
 
 
 def past(rules: Rules, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -22,21 +32,24 @@ def past(rules: Rules, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     One row more than there are decisions: the last one is the state again.
     """
-    if rules.moves is None:
-        raise refusal("this game does not list its moves", "games, not transforms that rename or add moves")
-    actions = np.empty(rules.max_game_length, np.int64)
-    count = compile_for(rules.moves, MOVES_SIGNATURE)(state, actions)
-    positions = np.empty((count + 1, len(state)), np.int64)
-    positions[0] = rules.root
-    _replay(rules.compiled_kernel().addresses(), state, actions[:count], positions)
-    return positions, actions[:count]
+    actions = moves_of(rules, state)
+    positions = np.empty((len(actions) + 1, len(state)), np.int64)
+    _replay(rules.compiled_kernel().addresses(), rules.root, state, actions, positions)
+    return positions, actions
 
 
-@entry_point(ADDRESSES, STATE, INTEGERS, STATES)
-def _replay(addresses, state, actions, positions):
+@compiled
+def deal_again(kernel, root, state, out):
+    """Makes `out` the position after the deal that led to `state`; `root` is the state before any deal."""
+    out[:] = root
+    while kernel.current_player(out) == CHANCE:
+        kernel.apply_action(out, deck.pile_of(state, out[deck.NEXT_CARD]))
+
+
+@entry_point(ADDRESSES, ROOT, STATE, INTEGERS, STATES)
+def _replay(addresses, root, state, actions, positions):
     kernel = kernel_at(addresses)
-    while kernel.current_player(positions[0]) == CHANCE:
-        kernel.apply_action(positions[0], deck.pile_of(state, positions[0, deck.NEXT_CARD]))
+    deal_again(kernel, root, state, positions[0])
     for index in range(len(actions)):
         positions[index + 1] = positions[index]
         kernel.apply_action(positions[index + 1], actions[index])
