@@ -243,7 +243,7 @@ def test_json_is_read_once_and_not_deep() -> None:
 
 
 def test_nothing_that_users_may_receive_is_unpickled() -> None:
-    """Words that read pickles or run text occur in no module but the one that carries messages between own processes."""
+    """Words that read pickles or run text occur only in the module that carries messages between own processes."""
     words = r"pickle\.load|pickle\.Unpickler|torch\.load|allow_pickle=True|np\.load\(|marshal|shelve|joblib|jsonpickle"
     files = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for file in files.split():

@@ -423,10 +423,12 @@ def fuzz(name: str, seed: int, decisions: int, games_a_variant: int = GAMES_A_VA
     draw_variant, make, play = FUZZED[name]
     draw = random.Random(f"{name} {seed}")
     found = {"decisions": 0, "variants": 0, "refused": 0}
+    known: dict[str, Rules] = {}  # transforms make new functions whenever they are asked
     while found["decisions"] < decisions:
         variant = draw_variant(draw)
         try:
-            rules = make(variant)
+            rules = known.get(str(variant)) or make(variant)
+            known[str(variant)] = rules
         except UserError:
             found["refused"] += 1
             continue
