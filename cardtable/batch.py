@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 
 from cardtable.compiled import entry_point
+from cardtable.parameters import require_whole
 from cardtable.player import choose_at_random, legal_mask
 from cardtable.randomness import below, generators, sample_index
 from cardtable.rows import FLOATS, deal_rows, encode_rows, keys_of_rows, returns_of_rows, seats_of_rows
@@ -50,6 +51,7 @@ def play_out(
     """Deals and plays whole games, as fast as possible. `players` has one compiled player per seat; without any,
     everybody plays at random. (`cardtable.match` is for games whose deals have numbers.)"""
     at_random = choose_at_random(rules)
+    require_whole("games", games, 0)
     seats = list(players) if players is not None else [at_random] * rules.num_players
     if len(seats) != rules.num_players:
         raise ValueError(f"{rules.num_players} players are needed, one per seat, not {len(seats)}")
@@ -117,6 +119,7 @@ class Batch:
     """
 
     def __init__(self, rules: Rules, size: int, seed: int | np.random.SeedSequence | None = None) -> None:
+        require_whole("size", size, 0)
         self.rules = rules
         self._kernel = rules.compiled_kernel()
         self._generators = generators(seed, size)

@@ -54,12 +54,19 @@ class RowBot(SeatBot):
     """Answers with `choose_rows` of a player: a batch of one."""
 
     def __init__(
-        self, choose_rows: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], seat: int, streams: Streams
+        self,
+        choose_rows: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+        game: pyspiel.Game,
+        seat: int,
+        streams: Streams,
     ) -> None:
         super().__init__(seat, streams)
         self._choose_rows = choose_rows
+        self._game = game
 
     def _choose(self, state: CardState) -> int:
+        if not isinstance(state, CardState) or len(state.array) != self._game.rules.state_size:
+            raise ValueError(f"the state is one of {state.get_game()}; this bot plays {self._game}")
         return int(self._choose_rows(state.array[None, :].copy(), np.zeros(1, np.int64), self._stream)[0])
 
 
@@ -72,6 +79,8 @@ class DrawingBot(SeatBot):
 
     def _choose(self, state: pyspiel.State) -> int:
         chances = dict(sorted(self._chances(state, self._seat).items()))
-        weights = np.array(list(chances.values()))
+        weights = np.array(list(chances.values()), np.float64)
+        if not (weights >= 0.0).all() or not 0.0 < weights.sum() < np.inf:
+            raise ValueError(f"the policy gives the probabilities {chances}; allowed: none negative, with a sum")
         weights /= weights.sum()
         return list(chances)[sample_index(self._stream[0], weights, len(weights))]

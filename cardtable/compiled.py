@@ -9,16 +9,20 @@ cache entry of a function is stamped with everything that went into it:
 * the values of the global constants it names (numba freezes them).
 
 Where the cache lives is left to numba: beside the source, in a user-wide folder, or in `NUMBA_CACHE_DIR`; caches of
-other packages are not touched. With `NUMBA_DISABLE_JIT=1` every compiled function is the plain Python function.
+other packages are not touched. Where none of these can be written, or the disk is full, everything is compiled in
+every process, and one line on stderr says so; a damaged cache file is compiled anew. With `NUMBA_DISABLE_JIT=1` every
+compiled function is the plain Python function.
 
 Whoever waits for the compiler longer than a moment is told so, in one line on stderr (`compiling`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
+import os
 import sys
 import threading
 import types as python_types
@@ -37,6 +41,7 @@ from numba.extending import _Intrinsic as Intrinsic
 
 JIT_DISABLED = bool(DISABLE_JIT)
 PATIENCE_SECONDS = 3.0
+DIGEST_BYTES = hashlib.sha256().digest_size
 
 # Functions as arguments are the ground that solvers stand on; tests would tell if numba changed them.
 warnings.filterwarnings("ignore", "First-class function type feature", NumbaExperimentalFeatureWarning)
@@ -51,13 +56,14 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
         return functools.partial(compiled, **options)
     if JIT_DISABLED:
         return numba.njit(function, **options)
-    cache = _StampedCache(function)
+    cache = _cache_for(function)
     if function.__closure__ is not None:
         # Machine code goes by its qualified name and a counter that starts anew in every process. Two closures that
         # come from one `def`, compiled by two processes and loaded by a third, must not be taken for each other.
         function.__qualname__ += f"_{source_digest(function)[:16]}"
     dispatcher = numba.njit(function, **options)
-    dispatcher._cache = cache
+    if cache is not None:
+        dispatcher._cache = cache
     return dispatcher
 
 
@@ -121,6 +127,57 @@ def _start_numba_without_scipy() -> None:
     arraymath.ensure_blas = asked
 
 
+class _Troubles:
+    """What stands in the way of caching. Said when something has been compiled in vain, and only once."""
+
+    def __init__(self) -> None:
+        self._found = ""
+        self._said = False
+
+    def note(self, what: str) -> None:
+        self._found = self._found or what
+
+    def say(self) -> None:
+        if self._found and not self._said and sys.stderr is not None:
+            self._said = True
+            advice = "it will be compiled again by every process; NUMBA_CACHE_DIR may name another folder"
+            print(f"compiled code cannot be cached ({self._found}): {advice}", file=sys.stderr, flush=True)
+
+
+_troubles = _Troubles()
+
+
+def _cache_for(function: Callable) -> _StampedCache | None:
+    """None on machines where neither the package's folder nor the user's can be written."""
+    try:
+        return _StampedCache(function)
+    except RuntimeError as error:
+        if "locator" not in str(error):
+            raise
+        _troubles.note("no folder for it can be written")
+        return None
+
+
+class _CheckedCacheFile(IndexDataCacheFile):
+    """numba's cache file with a checksum behind the machine code, which is only run if it is what was written."""
+
+    def _dump(self, obj: Any) -> bytes:
+        data = super()._dump(obj)
+        return data + hashlib.sha256(data).digest()  # whoever reads the pickle stops before
+
+    def _load_data(self, name: str) -> Any:
+        with open(self._data_path(name), "rb") as file:
+            content = file.read()
+        if hashlib.sha256(content[:-DIGEST_BYTES]).digest() != content[-DIGEST_BYTES:]:
+            raise ValueError(f"{name} is damaged")
+        return super()._load_data(name)
+
+    def discard(self) -> None:
+        """Removes the index: what it names is compiled anew."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._index_path)
+
+
 class _StampedCache(FunctionCache):
     """numba's function cache that also knows what the function uses from other files.
 
@@ -136,21 +193,29 @@ class _StampedCache(FunctionCache):
     def _take_digest(self) -> None:
         if self._digest is None:
             self._digest = source_digest(self._py_func)
-            if self._py_func.__closure__ is None:
-                self._cache_file = IndexDataCacheFile(
-                    cache_path=self._cache_path,
-                    filename_base=self._impl.filename_base,
-                    source_stamp=(self._impl.locator.get_source_stamp(), self._digest),
-                )
+            alone = self._py_func.__closure__ is None
+            self._cache_file = _CheckedCacheFile(
+                cache_path=self._cache_path,
+                filename_base=self._impl.filename_base,
+                source_stamp=(self._impl.locator.get_source_stamp(), self._digest if alone else ""),
+            )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         _start_numba_without_scipy()
         self._take_digest()
-        return super().load_overload(sig, target_context)
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # bytes that are no index and no machine code make numba raise almost anything
+            self._cache_file.discard()
+            return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         self._take_digest()
-        super().save_overload(sig, data)
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _troubles.note(str(error))
+            _troubles.say()
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         """numba would pickle the closure, in which compiled functions look different in every process."""
@@ -261,6 +326,7 @@ class _CompilerAtWork(event.Listener):
         _blocks_of_thread()[0].begin()
 
     def on_end(self, event: Any) -> None:
+        _troubles.say()
         _blocks_of_thread()[-1].__exit__()
 
 

@@ -59,6 +59,12 @@ def require_whole_numbers(name: str, value: object, lowest: int, highest: int, c
     return np.ascontiguousarray(np.broadcast_to(array.astype(np.int64), count))
 
 
+def require_player(player: object, num_players: int) -> None:
+    """The number of a seat. Compiled code does not look: it would read memory that belongs to something else."""
+    if type(player) is not int or not 0 <= player < num_players:  # the quick way for all who are right
+        require_whole("player", player, 0, num_players - 1)
+
+
 def require_number(
     name: str, value: object, lowest: float = -math.inf, highest: float = math.inf, of: str = ""
 ) -> None:

@@ -36,8 +36,8 @@ import pyspiel
 
 from cardtable.bots import DrawingBot, RowBot
 from cardtable.compiled import compiled
-from cardtable.files import write_atomically
-from cardtable.parameters import UserError
+from cardtable.files import read_json, write_atomically
+from cardtable.parameters import UserError, require_whole
 from cardtable.randomness import below, streams
 from cardtable.rows import choose_rows, draw_rows, legal_rows
 from cardtable.rules import PLAYER_SIGNATURE, Rules, compile_for, player_addresses
@@ -109,12 +109,11 @@ class Player:
 
     def bot(self, game: pyspiel.Game, seat: int, seed: int = 0) -> pyspiel.Bot:
         """This player in one seat, for OpenSpiel. The n-th game it plays (each starts with `restart`) is deal n."""
-        if not 0 <= seat < game.num_players():
-            raise ValueError(f"seat is {seat}; allowed: 0 to {game.num_players() - 1}")
+        require_whole("seat", seat, 0, game.num_players() - 1)
         if self.make_bot is not None:
             return self.make_bot(game, seat, seed)
         assert self.choose_rows is not None, "a player has choose_rows or make_bot"
-        return RowBot(self.choose_rows, seat, functools.partial(player_streams, seed, seat))
+        return RowBot(self.choose_rows, game, seat, functools.partial(player_streams, seed, seat))
 
     def policy(self, game: pyspiel.Game) -> Policy:
         """This player as an OpenSpiel policy; UserError if it is none."""
@@ -486,17 +485,15 @@ def read_player_file(folder: Path) -> dict[str, Any]:
     """The contents of a saved player's `player.json`, checked; UserError if it is none."""
     file = folder / PLAYER_FILE
     try:
-        head = json.loads(file.read_text())
-    except FileNotFoundError:
+        head = read_json(file, "the head of a saved player")
+    except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{folder} is no saved player: it has no {PLAYER_FILE}") from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file} cannot be read: {error}") from None
     if not isinstance(head, dict) or head.get("format") != FORMAT or head.get("format_version") != FORMAT_VERSION:
         raise UserError(f"{file} is not a saved player of this version of CardSpiel ({FORMAT} {FORMAT_VERSION})")
-    if head.get("kind") not in KINDS:
+    if not isinstance(head.get("kind"), str) or head["kind"] not in KINDS:
         raise UserError(f"{file}: kind is {head.get('kind')!r}; allowed: {', '.join(KINDS)}")
     for name, kind in (("game", str), ("rules_version", int), ("settings", dict)):
-        if not isinstance(head.get(name), kind):
+        if not isinstance(head.get(name), kind) or isinstance(head[name], bool):
             raise UserError(f"{file}: {name} is missing or not of the kind {kind.__name__}")
     return head
 

@@ -218,6 +218,9 @@ class Rules:
     symmetry: Symmetry | None = None  # games with interchangeable suits: how to rename them
     forgetting: Forgetting | None = None  # games that can be made coarser
     origin: Origin | None = None  # transforms: the game they were made from
+    # moves(state, out) -> int, compiled: all actions of the players since the deal, in order; returns how many. With
+    # the piles of the dealing block that is the whole game: `cardtable.replay`. None: a transform that renames or adds.
+    moves: Callable | None = None
     weighted_deals: WeightedDeals | None = None  # None: who walks the whole game deals card by card
 
     def __post_init__(self) -> None:

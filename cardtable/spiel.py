@@ -19,9 +19,11 @@ import pyspiel
 
 from cardtable import deck
 from cardtable.compiled import compiling
-from cardtable.parameters import UserError
+from cardtable.parameters import UserError, bad_value, require_player, require_whole
 from cardtable.randomness import generator
 from cardtable.rules import CHANCE, TERMINAL, Piece, Rules
+
+LONGEST_NAME = 2000  # of a game in a file: OpenSpiel's parser recurses into parentheses
 
 
 class Wording(Protocol):
@@ -96,11 +98,17 @@ def load_game(name: str) -> pyspiel.Game:
 
 def is_game(text: str, game: pyspiel.Game) -> bool:
     """Whether a text, as found in a file, names this game: the same name and all the same parameters, those that were
-    not given included."""
+    not given included. Games that are called otherwise are not loaded to see that."""
     try:
+        if len(text) > LONGEST_NAME or _called(text) != game.get_type().short_name:
+            return False
         return _canonical(pyspiel.load_game(text)) == _canonical(game)
     except (pyspiel.SpielError, ValueError):
         return False
+
+
+def _called(text: str) -> str | None:
+    return pyspiel.game_parameters_from_string(text).get("name")
 
 
 def _canonical(game: pyspiel.Game) -> tuple[str, str]:
@@ -196,9 +204,23 @@ class Table:
         n = self.rules.kernel.chance_outcomes(self.array, outcomes, probabilities)
         return list(zip(outcomes[:n].tolist(), probabilities[:n].tolist(), strict=True))
 
+    def resampled(self, player: int, probability_sampler: Any) -> np.ndarray:
+        """The array after everything that `player` does not know was drawn again."""
+        require_player(player, self.rules.num_players)
+        array = self.array.copy()
+        self.rules.kernel.resample(array, player, generator(int(probability_sampler() * (1 << 53))))
+        return array
+
     def action_name(self, player: int, action: int) -> str:
+        actions = self.rules.max_chance_outcomes if player == CHANCE else self.rules.num_distinct_actions
+        if type(action) is not int or not 0 <= action < actions:
+            require_whole("action", action, 0, actions - 1)
         if player != CHANCE:
-            return self.wording.action(self.array, action)
+            require_player(player, self.rules.num_players)
+            try:
+                return self.wording.action(self.array, action)
+            except IndexError:  # where actions are places in a hand
+                raise bad_value("action", action, "one that means something now") from None
         if deck.is_dealt(self.array):
             wording: Any = self.wording  # of a transform that has such chance nodes
             return wording.chance(self.array, action)
@@ -273,17 +295,15 @@ class CardState(pyspiel.State):
 
     def information_key(self, player: int | None = None) -> tuple[int, ...]:
         """The exact information state of `player` (default: the player to move) as integers."""
+        player = self.table.player if player is None else player
+        require_player(player, self.table.rules.num_players)
         words = np.empty(self.table.rules.key_words, np.int64)
-        self.table.rules.kernel.information_key(
-            self.table.array, self.table.player if player is None else player, words
-        )
+        self.table.rules.kernel.information_key(self.table.array, player, words)
         return tuple(words.tolist())
 
     def resample_from_infostate(self, player: int, probability_sampler: Any) -> CardState:
         """A state drawn uniformly from those that look the same to `player`; the sampler gives floats in [0, 1)."""
-        table = self.table
-        array = table.array.copy()
-        table.rules.kernel.resample(array, player, generator(int(probability_sampler() * (1 << 53))))
+        array = self.table.resampled(player, probability_sampler)
         state = self.get_game().new_initial_state()
         state.follow_chance(array, probability_sampler)  # deals may differ in which cards had only one pile to go to
         for move in self.full_history():
@@ -363,6 +383,7 @@ class CardObserver:
 
     def set_from(self, state: CardState, player: int) -> None:
         """Writes what `player` sees of `state` into `tensor` and `dict`."""
+        require_player(player, self._num_players)
         self._write(state.array, player)
         for piece, where in self._chosen:
             if not (self._everyones and piece.kind == "private"):
@@ -380,6 +401,7 @@ class CardObserver:
 
     def string_from(self, state: CardState, player: int) -> str:
         """What `player` sees of `state`, for people and as the name of the information state."""
+        require_player(player, self._num_players)
         wording, array = state.table.wording, state.table.array
         private = wording.private
         if not self._kind.perfect_recall and hasattr(wording, "private_now"):

@@ -89,6 +89,14 @@ def played_card(state, block, index):
 
 
 @compiled
+def moves(state, block, out):
+    """All cards played so far, in order, as actions; returns how many."""
+    for index in range(state[block + CARDS_PLAYED]):
+        out[index] = played_card(state, block, index)[1]
+    return state[block + CARDS_PLAYED]
+
+
+@compiled
 def write_key(state, block, player, out):
     """An exact information key as far as the trick block goes: own hand and all cards played; returns its words.
 

@@ -69,6 +69,7 @@ from cego_spiel.state import (
     ULTIMO,
     ZERO_SUM,
     exchange,
+    moves,
 )
 
 NAME = "python_cego"
@@ -136,6 +137,7 @@ def cego_rules(
         observation_pieces=OBSERVATION_PIECES,
         teams=() if index == RAEUBER else ((0,), (1, 2, 3)),
         interchangeable_suits=tuple(tuple(range(suit, suit + SUIT_SIZE)) for suit in suits),
+        moves=moves,
     )
 
 
@@ -230,6 +232,7 @@ def deal(state, generator):
 
 @compiled
 def _start_play(state):
+    state[PROGRESS] = state[RESTRICTION]  # alike, however the cards were dealt
     for seat in range(NUM_SEATS):
         state[HAND + seat] = state[deck.DEALT + seat]
     if state[SUBGAME] == STANDARD:

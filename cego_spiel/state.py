@@ -54,3 +54,9 @@ def exchange(state):
     hand = kept | blind ^ (1 << worst_card(blind))
     state[HAND + SINGLE_PLAYER] = hand
     state[LEGAGE] = (dealt | blind) ^ hand
+
+
+@compiled
+def moves(state, out):
+    """All cards played so far, in order; returns how many."""
+    return tricks.moves(state, TRICKS, out)

@@ -10,6 +10,7 @@ from coinche_spiel.state import (
     BIDS,
     CAPOT,
     CAPOT_VALUE,
+    CARDS_PLAYED,
     COINCHE,
     COINCHE_ALLOWED,
     COINCHER,
@@ -32,6 +33,7 @@ from coinche_spiel.state import (
     bid_of_value,
     first_seat,
     next_seat,
+    played_card,
 )
 
 
@@ -118,6 +120,15 @@ def list_calls(state, out):
         out[n] = PASS
         n += 1
     return n
+
+
+@compiled
+def moves(state, out):
+    """All calls and cards since the deal, in order; returns how many."""
+    n = list_calls(state, out)
+    for index in range(state[CARDS_PLAYED]):
+        out[n + index] = played_card(state, index)
+    return n + state[CARDS_PLAYED]
 
 
 @compiled

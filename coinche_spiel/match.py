@@ -21,7 +21,6 @@ import pyspiel
 from cardtable import bits, deck
 from cardtable.compiled import compiled
 from cardtable.parameters import require_known, require_whole
-from cardtable.randomness import generator
 from cardtable.rules import CHANCE, Kernel, Piece, Rules
 from cardtable.spiel import CardGame, CardState, card_game_type
 from coinche_spiel import observation, rules
@@ -197,9 +196,7 @@ class CoincheMatchGame(CardGame):
 class CoincheMatchState(CardState):
     def resample_from_infostate(self, player: int, probability_sampler: Any) -> CoincheMatchState:
         """Finished deals stay as they were; the present one is dealt again as the player may imagine it."""
-        array = self.array.copy()
-        seed = int(probability_sampler() * (1 << 53))
-        self.table.rules.kernel.resample(array, player, generator(seed))
+        array = self.table.resampled(player, probability_sampler)
         state = self.get_game().new_initial_state()
         for move in self.full_history():
             if state.array[DEALS_PLAYED] < array[DEALS_PLAYED]:

@@ -23,7 +23,7 @@ from cardtable.redeal import redeal
 from cardtable.rules import CHANCE, TERMINAL, Kernel, Rules
 from coinche_spiel import scoring
 from coinche_spiel import state as slots
-from coinche_spiel.auction import apply_call, legal_calls, start_auction
+from coinche_spiel.auction import apply_call, legal_calls, moves, start_auction
 from coinche_spiel.cards import NUM_RANKS, NUM_SUITS, PLAIN_POINTS, RANK_LETTERS, TRUMP_POINTS, card_of
 from coinche_spiel.observation import (
     INFORMATION_PIECES,
@@ -110,6 +110,7 @@ def coinche_rules(**parameters: int | float | bool | str) -> Rules:
             for suit in range(int(root[slots.SUITS]))
         ),
         symmetry=SYMMETRY,
+        moves=moves,
     )
 
 

@@ -60,6 +60,7 @@ from gongzhu_spiel.state import (
     TURN,
     VOID,
     current_player,
+    moves,
     scored_cards,
 )
 
@@ -97,6 +98,7 @@ def gongzhu_rules(
         information_pieces=information_pieces(suits, ranks),
         observation_pieces=observation_pieces(suits, ranks, len(scored_cards(root))),
         teams=TEAMS,
+        moves=moves,
     )
 
 

@@ -73,3 +73,9 @@ def current_player(state):
     if state[CARDS_PLAYED] == state[deck.DECK_SIZE]:
         return TERMINAL
     return state[TURN] if deck.is_dealt(state) else CHANCE
+
+
+@compiled
+def moves(state, out):
+    """All cards played so far, in order; returns how many."""
+    return tricks.moves(state, TRICKS, out)

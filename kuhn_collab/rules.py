@@ -45,6 +45,7 @@ from kuhn_collab.state import (
     STILL_TO_ACT,
     TURN,
     card_of,
+    moves,
     num_actions_taken,
 )
 
@@ -80,6 +81,7 @@ def kuhn_collab_rules(fold_topup: bool = DEFAULTS["fold_topup"]) -> Rules:
         teams=((0, 2), (1, 3)),
         interchangeable_suits=((0, 2, 4), (1, 3, 5)),
         symmetry=SYMMETRY,
+        moves=moves,
     )
 
 

@@ -56,5 +56,14 @@ def history_action(state, index):
 
 
 @compiled
+def moves(state, out):
+    """All actions so far, in order; returns how many."""
+    n = num_actions_taken(state)
+    for index in range(n):
+        out[index] = history_action(state, index)
+    return n
+
+
+@compiled
 def card_of(state, seat):
     return bits.lowest(state[deck.DEALT + seat])

@@ -10,13 +10,15 @@ of the strategy). With u_i(policy) the expected return of player i,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias, overload
+import numbers
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from cardtable.parameters import UserError, require_player
 from cardtable.progress import LateProgress
 from solvers.arrays.sequence_form import SequenceForm, sequence_form
 from solvers.arrays.sweeps import evaluate_plans, plans_of
@@ -84,8 +86,7 @@ def exploitability(game: pyspiel.Game | SequenceForm, policy: Policy) -> float:
 def best_response(game: pyspiel.Game | SequenceForm, policy: Policy, player: int) -> BestResponse:
     """An exact best response of `player` to what the others do in `policy`."""
     form = sequence_form(game)
-    if not 0 <= player < form.num_players:
-        raise ValueError(f"player is {player}; allowed: 0 to {form.num_players - 1}")
+    require_player(player, form.num_players)
     probabilities = probabilities_of(form, policy)
     result = evaluate_probabilities(form, probabilities)
     for information_set in np.flatnonzero(form.owner == player).tolist():
@@ -103,6 +104,11 @@ def evaluate(game: pyspiel.Game | SequenceForm, policy: Policy) -> Evaluation:
 
 def evaluate_probabilities(form: SequenceForm, probabilities: np.ndarray) -> Evaluation:
     """The same for a table of behaviour probabilities over the sequences of `form`."""
+    if probabilities.shape != (form.num_sequences,) or probabilities.dtype != np.float64:
+        raise UserError(
+            f"probabilities are {probabilities.dtype} of shape {probabilities.shape}; "
+            f"allowed: float64 of shape ({form.num_sequences},), one for each sequence of {form.game}"
+        )
     plan = form.empty_plan()
     plans_of(form.arrays.batches, form.arrays.parent, probabilities, plan)
     return Evaluator(form)(plan)
@@ -134,6 +140,8 @@ def probabilities_of(form: SequenceForm, policy: Policy) -> np.ndarray:
     Tables are read by their keys or strings, policies that offer `in_order_of(form)` make a table themselves; any other
     policy is asked once for every information set.
     """
+    if not hasattr(policy, "action_probabilities") and not isinstance(policy, pyspiel.Policy):
+        raise UserError(f"the policy is {policy!r}; allowed: policies of OpenSpiel, with action_probabilities(state)")
     in_order = policy.in_order_of(form) if hasattr(policy, "in_order_of") else None
     policy = policy if in_order is None else in_order
     if isinstance(policy, TablePolicy) and policy.actions is form.actions:
@@ -188,20 +196,32 @@ def _table_reader(form: SequenceForm, policy: Policy) -> Callable[[int], dict[in
         strings, numbers, table = form.strings, policy.state_lookup, policy.action_probability_array
 
         def read(information_set: int) -> dict[int, float]:
-            row = table[numbers[strings[information_set]]]
+            row = table[_entry(numbers, strings[information_set], form.game)]
             return {action: row[action] for action in form.legal_actions(information_set).tolist()}
 
         return read
     if isinstance(policy, pyspiel.TabularPolicy) and form.strings is not None:
         entries, names = policy.policy_table(), form.strings
-        return lambda information_set: dict(entries[names[information_set]])
+        return lambda information_set: dict(_entry(entries, names[information_set], form.game))
     return None
+
+
+def _entry(table: Mapping[str, Any], name: str, game: pyspiel.Game) -> Any:
+    if name not in table:
+        raise UserError(f"the policy has no entry for {name!r} of {game}")
+    return table[name]
 
 
 def _enter(form: SequenceForm, information_set: int, answer: dict[int, float], probabilities: np.ndarray) -> None:
     actions = form.legal_actions(information_set)
+    if not isinstance(answer, Mapping):
+        raise UserError(f"the policy answers {answer!r}; allowed: a dict from actions to probabilities")
     row = [answer.get(action, 0.0) for action in actions.tolist()]
-    if min(row) < 0.0 or not abs(sum(row) - 1.0) <= SUM_TOLERANCE:
+    if (
+        not all(isinstance(chance, numbers.Real) for chance in row)
+        or min(row) < 0.0
+        or not abs(sum(row) - 1.0) <= SUM_TOLERANCE
+    ):
         name = form.name(information_set)
         raise ValueError(
             f"the policy gives the legal actions {actions.tolist()} at {name} the probabilities {row}; "

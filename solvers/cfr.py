@@ -27,10 +27,12 @@ from cardtable.player import Player
 from solvers.arrays import sweeps
 from solvers.arrays.sequence_form import SequenceForm, sequence_form
 from solvers.best_response import Evaluation, Evaluator
+from solvers.learning.states import require_state
 from solvers.learning.trainer import game_identity, require_iterations
 from solvers.policies import TablePolicy, table_player
 
 Discounts = tuple[Any, Any, Any]
+PAGE = 4096  # iterations whose discounts are worked out at a time
 
 
 class Variant(NamedTuple):
@@ -110,7 +112,7 @@ class TabularSolver(ABC):
         self._parameters = {**VARIANTS[variant].parameters, **parameters}
         self._predictive = VARIANTS[variant].predictive
         self.iterations = 0
-        self._extend_schedule(1024)
+        self._page, self._discounts = -1, np.empty((PAGE, 3))
         self._average = np.zeros(num_cells)
         self._banked = np.zeros(num_cells if self._predictive else 0)
         self._regret = np.zeros(num_cells)
@@ -125,24 +127,29 @@ class TabularSolver(ABC):
     def run(self, iterations: int) -> None:
         """Many iterations in one go; none at all only compiles."""
         require_iterations(iterations)
-        first, last = self.iterations, self.iterations + iterations
-        if last > len(self._schedule):
-            self._extend_schedule(2 * last)
-        self._iterate(first, last)
-        self.iterations = last
+        end = self.iterations + iterations
+        while True:
+            page, first = divmod(self.iterations, PAGE)
+            last = min(first + end - self.iterations, PAGE)
+            self._iterate(first, last, self._schedule(page))
+            self.iterations += last - first
+            if self.iterations == end:
+                return
 
-    def _extend_schedule(self, iterations: int) -> None:
-        """The discounts of the first iterations, and the sums of the weights up to each."""
-        t = np.arange(1, iterations + 1, dtype=np.float64)
-        schedule = np.empty((iterations, 3))
-        schedule[:, 0], schedule[:, 1], schedule[:, 2] = VARIANTS[self.variant].discounts(t, **self._parameters)
-        schedule[0, :2] = 0.0  # what the regrets held before iteration 1 was only the initial strategy
-        self._schedule = schedule
-        self._total_weight = np.cumsum(schedule[:, 2])
+    def _schedule(self, page: int) -> np.ndarray:
+        """The discounts of the iterations on a page: whole pages, so that it does not matter where a run was cut."""
+        if page != self._page:
+            t = np.arange(PAGE * page + 1, PAGE * (page + 1) + 1, dtype=np.float64)
+            kept = self._discounts
+            kept[:, 0], kept[:, 1], kept[:, 2] = VARIANTS[self.variant].discounts(t, **self._parameters)
+            if page == 0:
+                kept[0, :2] = 0.0  # what the regrets held before iteration 1 was only the initial strategy
+            self._page = page
+        return self._discounts
 
     @abstractmethod
-    def _iterate(self, first: int, last: int) -> None:
-        """Iterations first .. last-1, counted from 0."""
+    def _iterate(self, first: int, last: int, schedule: np.ndarray) -> None:
+        """The iterations of rows first .. last-1 of the schedule."""
 
     @abstractmethod
     def _policy(self, weights: np.ndarray) -> TablePolicy:
@@ -174,29 +181,29 @@ class TabularSolver(ABC):
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything a solver of the same game and variant needs to go on, bit for bit."""
+        return {name: array.copy() for name, array in self._state().items()}
+
+    def _state(self) -> dict[str, np.ndarray]:
         return {
             "variant": np.array(self._description()),
             "fingerprint": np.array(self._fingerprint(), np.int64),
             "iteration": np.array(self.iterations, np.int64),
-            "regret": self._regret.copy(),
-            "banked": self._banked.copy(),
-            "average": self._average.copy(),
+            "regret": self._regret,
+            "banked": self._banked,
+            "average": self._average,
         }
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Goes back to a state of `get_state`; ValueError if it belongs to another game or variant."""
-        missing = sorted(set(self.get_state()) - set(state))
-        if missing:
-            raise ValueError(f"the solver state lacks {', '.join(missing)}")
+        own = self._state()
+        require_state(state, {name: array for name, array in own.items() if array.ndim == 0})
         if str(state["variant"]) != self._description():
             raise ValueError(f"the solver state is one of {state['variant']}, not of {self._description()}")
         if int(state["fingerprint"]) != self._fingerprint():
             raise ValueError(f"the solver state belongs to another game, or to another version of {self.game}")
+        require_state(state, own)
         for name in ("regret", "banked", "average"):
-            table = getattr(self, f"_{name}")
-            if np.shape(state[name]) != table.shape:
-                raise ValueError(f"{name} of the solver state has shape {np.shape(state[name])}, not {table.shape}")
-            table[:] = state[name]
+            own[name][:] = state[name]
         self.iterations = int(state["iteration"])
 
     def _description(self) -> str:
@@ -245,18 +252,19 @@ class CFRSolver(TabularSolver):
         arrays = self.form.arrays
         sweeps.plan_sweep(0, len(arrays.batches), arrays, self._tables, 0.0, self._scratch[0])
 
-    def _iterate(self, first: int, last: int) -> None:
+    def _iterate(self, first: int, last: int, schedule: np.ndarray) -> None:
+        total = self._root_average[0]
         if self.threads == 1:
-            sweeps.iterate(first, last, self._schedule, *self._fixed)
+            sweeps.iterate(first, last, schedule, *self._fixed)
         else:
             before = numba.get_num_threads()
             numba.set_num_threads(min(self.threads, numba.config.NUMBA_NUM_THREADS))
             try:
-                sweeps.iterate_in_parallel(first, last, self._schedule, *self._fixed)
+                sweeps.iterate_in_parallel(first, last, schedule, *self._fixed)
             finally:
                 numba.set_num_threads(before)
         if last > first:
-            self._root_average.fill(self._total_weight[last - 1])
+            self._root_average.fill(np.cumsum([total, *schedule[first:last, 2]])[-1])
 
     def _policy(self, weights: np.ndarray) -> TablePolicy:
         probabilities = np.ones(self.form.num_sequences)

@@ -49,11 +49,13 @@ import pyspiel
 from open_spiel.python.policy import Policy
 
 from cardtable.compiled import compiled
+from cardtable.parameters import require_player
 from cardtable.player import Player, policy_player
 from cardtable.randomness import generator
 from cardtable.rules import Rules
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.arrays.tree import refuse_unsuitable
+from solvers.learning.states import MOST, require_state
 from solvers.learning.trainer import game_identity, require_iterations
 from solvers.policies import TablePolicy
 from solvers.sampling.hash_table import InformationTable
@@ -96,8 +98,7 @@ class _SamplingSolver:
 
     def update_player(self, player: int) -> None:
         """One traversal for one player: an iteration is one of these for each."""
-        if not 0 <= player < self.game.num_players():
-            raise ValueError(f"player is {player}; allowed: from 0 to {self.game.num_players() - 1}")
+        require_player(player, self.game.num_players())
         self._traverse(player, 1)
 
     def _run(self, iterations: int) -> None:
@@ -148,7 +149,9 @@ class _SamplingSolver:
     def numbers_of(self, state: pyspiel.State, player: int | None = None) -> tuple[list[int], np.ndarray, np.ndarray]:
         """(actions, cumulative regrets, cumulative strategy) of the player to move; zeros if nothing is known."""
         where = state.array if isinstance(self._sampler, RulesSampler) else state
-        return self._sampler.numbers_of(where, state.current_player() if player is None else player)
+        player = state.current_player() if player is None else player
+        require_player(player, self.game.num_players())
+        return self._sampler.numbers_of(where, player)
 
     def average_table(self, form: SequenceForm | None = None) -> TablePolicy:
         """The average strategy now, as a table to save, or in the order of `form`, which is the fast way to NashConv.
@@ -201,29 +204,31 @@ class _SamplingSolver:
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything a solver with the same settings needs to go on, bit for bit; copies."""
+        state = self._state()
+        if isinstance(self._sampler, RulesSampler):
+            state["rows"] = self._sampler.table.rows()
+        return {name: array.copy() for name, array in state.items()}
+
+    def _state(self) -> dict[str, np.ndarray]:
+        """What a state looks like; the rows of a table, which has other rows all the time, are none here."""
         state = {
             "settings": np.array(self._description()),
             "iterations": np.array(self.iterations, np.int64),
-            "generator": self._generator.copy(),
+            "generator": self._generator,
         }
         if isinstance(self._sampler, RulesSampler):
             num_rows = np.array(self.num_information_sets, np.int64)
-            return state | {"rows": self._sampler.table.rows(), "num_rows": num_rows}
-        return state | {"numbers": self._sampler.numbers.copy()}
+            return state | {"rows": np.empty(0, np.int64), "num_rows": num_rows}
+        return state | {"numbers": self._sampler.numbers}
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Goes back to a state of `get_state`; ValueError, and nothing changed, if it does not fit this solver."""
-        missing = sorted(set(self.get_state()) - set(state))
-        if missing:
-            raise ValueError(f"the solver state lacks {', '.join(missing)}")
+        require_state(state, self._state(), {"rows": MOST})
         if str(state["settings"]) != self._description():
             raise ValueError(f"the solver state is one of {state['settings']}, not of {self._description()}")
         if isinstance(self._sampler, RulesSampler):
-            self._sampler.table.set_rows(np.ascontiguousarray(state["rows"], np.int64), int(state["num_rows"]))
+            self._sampler.table.set_rows(state["rows"], int(state["num_rows"]))
         else:
-            if np.shape(state["numbers"]) != self._sampler.numbers.shape:
-                expected = self._sampler.numbers.shape
-                raise ValueError(f"numbers of the solver state has shape {np.shape(state['numbers'])}, not {expected}")
             self._sampler.numbers[:] = state["numbers"]
         self.iterations = int(state["iterations"])
         self._generator[:] = state["generator"]

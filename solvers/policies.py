@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -29,11 +27,11 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from cardtable.files import write_atomically
+from cardtable.files import parse_json, read_arrays, write_arrays
 from cardtable.parameters import UserError
 from cardtable.player import Player, drawing_player, legal_mask, policy_player, require_same_rules, rules_version
 from cardtable.rows import keys_of_rows, seats_of_rows
-from cardtable.spiel import is_game
+from cardtable.spiel import LONGEST_NAME, is_game
 from solvers.arrays.sequence_form import SequenceForm, finder
 from solvers.sampling.keys import KeyIndex
 from transforms.lifting import lifted_player
@@ -66,6 +64,11 @@ class TablePolicy(openspiel_policy.Policy):
         missing: Literal["error", "uniform"] = "error",
     ) -> None:
         super().__init__(game, list(range(game.num_players())))
+        if len(actions) != len(probabilities) or {len(owner)} != {len(part) for part in places}:
+            raise UserError(
+                f"a table of {len(owner)} information sets has {len(actions)} actions and {len(probabilities)} "
+                f"probabilities in places {[len(part) for part in places]}; allowed: as many of each"
+            )
         self.owner = owner
         self.places = places
         self.actions = actions
@@ -208,11 +211,7 @@ def save_policy(
     else:
         arrays["information_states"] = np.array([text.encode() for text in policy.strings or []], np.bytes_)
 
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            (np.savez_compressed if compress else np.savez)(file, **arrays)
-
-    write_atomically(Path(path), write)
+    write_arrays(Path(path), arrays, compress)
 
 
 def load_policy(
@@ -223,13 +222,15 @@ def load_policy(
     if game is None:
         try:
             game = pyspiel.load_game(metadata["game"])
-        except pyspiel.SpielError as error:
-            raise ValueError(
-                f"{path} is a policy for {metadata['game']}, which OpenSpiel cannot load: {error}"
-            ) from error
+        except (pyspiel.SpielError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise UserError(f"{path} is a policy for {metadata['game']}, which cannot be loaded: {reason}") from None
     elif not is_game(metadata["game"], game):
-        raise ValueError(f"{path} is a policy for {metadata['game']}, not for {game}")
+        raise UserError(f"{path} is a policy for {metadata['game']}, not for {game}")
     require_same_rules(Path(path), {"rules_version": metadata.get("rules_version", rules_version(game))}, game)
+    problem = _problem_in_game(arrays, game)
+    if problem:
+        raise UserError(f"{path} does not fit {game}: {problem}")
     offsets = arrays["offsets"]
     strings = arrays.get("information_states")
     return TablePolicy(
@@ -250,18 +251,29 @@ def load_metadata(path: str | os.PathLike) -> dict[str, Any]:
 
 
 def _read(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    arrays = read_arrays(path, "a policy file")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        metadata = json.loads(str(arrays["metadata"][()]))
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is damaged or not a policy file: {error}") from error
-    problem = _problem(arrays, metadata)
+        metadata = parse_json(str(arrays.get("metadata", "")))
+        problem = _problem(arrays, metadata)
+    except ValueError as error:
+        problem = str(error)
     if problem:
-        raise ValueError(f"{path} is damaged or not a policy file: {problem}")
+        raise UserError(f"{path} is damaged or not a policy file: {problem}")
     return arrays, metadata
+
+
+def _problem_in_game(arrays: Mapping[str, np.ndarray], game: pyspiel.Game) -> str | None:
+    """What is in the arrays and cannot be in the game, if anything."""
+    for name, most in (("players", game.num_players()), ("actions", game.num_distinct_actions())):
+        if arrays[name].size and (arrays[name].min() < 0 or arrays[name].max() >= most):
+            return f"its {name} are not all from 0 to {most - 1}"
+    rules = getattr(game, "rules", None)
+    if "keys" in arrays:
+        if rules is None or arrays["keys"].shape[1] != 1 + rules.key_words:
+            return "its keys are not those of the game"
+        if not np.array_equal(arrays["keys"][:, 0], arrays["players"]):
+            return "its keys are not those of its players"
+    return None
 
 
 def _problem(arrays: Mapping[str, np.ndarray], metadata: Any) -> str | None:
@@ -270,7 +282,7 @@ def _problem(arrays: Mapping[str, np.ndarray], metadata: Any) -> str | None:
         return f"its metadata do not say that the format is {FORMAT!r}"
     if metadata.get("version") != VERSION:
         return f"its version is {metadata.get('version')!r}, readable is {VERSION}"
-    if not isinstance(metadata.get("game"), str):
+    if not isinstance(metadata.get("game"), str) or len(metadata["game"]) > LONGEST_NAME:
         return "its metadata do not name a game"
     for name, kind, dimensions in (
         ("players", "i", 1),
@@ -288,7 +300,11 @@ def _problem(arrays: Mapping[str, np.ndarray], metadata: Any) -> str | None:
     if "keys" in arrays:
         if arrays["keys"].dtype != np.int64 or arrays["keys"].ndim != 2 or len(arrays["keys"]) != count:
             return "its keys are not one row of 64-bit words for each player entry"
-    elif "information_states" not in arrays or arrays["information_states"].shape != (count,):
+    elif (
+        "information_states" not in arrays
+        or arrays["information_states"].shape != (count,)
+        or arrays["information_states"].dtype.kind != "S"
+    ):
         return "it has neither keys nor information states, one for each player entry"
     probabilities = arrays["probabilities"]
     if not (probabilities >= 0.0).all():

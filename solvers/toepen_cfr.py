@@ -22,6 +22,7 @@ from cardtable.compiled import compiled
 from cardtable.parameters import UserError
 from cardtable.player import Player
 from solvers.arrays.memory import allowed_bytes, require_memory
+from solvers.learning.states import require_state
 from solvers.learning.trainer import require_iterations
 from solvers.toepen.card_tree import CardTree
 from toepen_spiel import rules as toepen_rules
@@ -157,7 +158,9 @@ class ToepenSolver:
         """Goes back to a state of `get_state`; ValueError if it is one of another tree."""
         if state.get("identity") != self.identity():
             raise ValueError(f"the solver state is one of {state.get('identity')}, not of {self.identity()}")
-        for name, table in self._lasting_tables():
+        own = dict(self._lasting_tables())
+        require_state(state, {**own, "iterations": self.iterations})
+        for name, table in own.items():
             table[:] = state[name]
         self.iterations = int(state["iterations"])
 

@@ -77,9 +77,9 @@ class TreeCFRSolver(TabularSolver):
         )
         self._policy_template: TablePolicy | None = None
 
-    def _iterate(self, first: int, last: int) -> None:
+    def _iterate(self, first: int, last: int, schedule: np.ndarray) -> None:
         tables = (self.tree.arrays, tuple(self._cells), tuple(self._nodes))
-        _iterate(first, last, self._schedule, self.alternating, self._predictive, *tables)
+        _iterate(first, last, schedule, self.alternating, self._predictive, *tables)
 
     def _policy(self, weights: np.ndarray) -> TablePolicy:
         tree = self.tree

@@ -72,7 +72,8 @@ def test_kernel_and_pyspiel_face_are_the_same_game(name: str) -> None:
         actions = np.zeros(games, np.int64)
         for row, state in enumerate(states):
             assert state.current_player() == players[row]
-            assert state.legal_actions() == np.flatnonzero(masks[row]).tolist()
+            legal = state.legal_actions()
+            assert legal == np.flatnonzero(masks[row]).tolist()
             assert state.returns() == returns[row].tolist()
             if state.is_terminal():
                 assert (
@@ -83,12 +84,11 @@ def test_kernel_and_pyspiel_face_are_the_same_game(name: str) -> None:
             player = int(players[row])
             key = tuple(keys[row].tolist())
             assert state.information_key() == key
-            assert string_of_key.setdefault((player, key), state.information_state_string()) == (
-                state.information_state_string()
-            )
+            string = state.information_state_string()
+            assert string_of_key.setdefault((player, key), string) == string
             assert state.information_state_tensor() == information[row].tolist()
             assert state.observation_tensor() == observations[row].tolist()
-            actions[row] = rng.choice(state.legal_actions())
+            actions[row] = legal[int(rng.random() * len(legal))]
             state.apply_action(actions[row])
         if (players == TERMINAL).all():
             break
@@ -105,19 +105,19 @@ def test_random_simulation(name: str) -> None:
     pyspiel.random_sim_test(pyspiel.load_game(name), num_sims=10, serialize=True, verbose=False)
 
 
-@pytest.mark.parametrize("name", cardspiel.GAMES)
-def test_openspiel_games_sim_test(name: str, tmp_path: Path) -> None:
+def test_openspiel_games_sim_test(tmp_path: Path) -> None:
     """OpenSpiel's simulation tests, told of our games by loading cardspiel as a pytest plugin."""
-    options = ["-q", "-p", "cardspiel", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-c", os.devnull]
+    options = ["-q", "-rA", "-p", "cardspiel", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-c", os.devnull]
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", games_sim_test.__file__, "-k", name, *options],
+        [sys.executable, "-m", "pytest", games_sim_test.__file__, "-k", " or ".join(cardspiel.GAMES), *options],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    assert " passed" in result.stdout
+    passed = [line for line in result.stdout.splitlines() if line.startswith("PASSED")]
+    assert not [name for name in cardspiel.GAMES if not any(name in line for line in passed)], result.stdout
 
 
 def run_api_test(base: type, name: str, game: pyspiel.Game, leave_out: tuple[str, ...] = ()) -> None:
@@ -283,9 +283,14 @@ def test_observation_types(name: str) -> None:
 # Small games in which the dealt cards do not give everything away.
 RESAMPLED = (
     "python_toepen(suits=3,ranks=2,hand_size=2,betting=False)",
-    "python_toepen(suits=3,ranks=2,hand_size=2,betting=False,follow_suit=False)",
-    "python_toepen(suits=2,ranks=3,hand_size=2)",
-    pytest.param(GONGZHU_SMALL, marks=pytest.mark.slow),
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in (
+            "python_toepen(suits=3,ranks=2,hand_size=2,betting=False,follow_suit=False)",
+            "python_toepen(suits=2,ranks=3,hand_size=2)",
+            GONGZHU_SMALL,
+        )
+    ),
 )
 
 
@@ -345,7 +350,11 @@ def test_resampled_states_look_the_same(name: str) -> None:
             assert moves[0] == moves[1]
 
 
-@pytest.mark.parametrize("name", cardspiel.GAMES)
+MATCH = "python_coinche_match"  # many deals of python_coinche
+SLOW_MATCH = [pytest.param(name, marks=pytest.mark.slow) if name == MATCH else name for name in cardspiel.GAMES]
+
+
+@pytest.mark.parametrize("name", SLOW_MATCH)
 def test_ismcts_bot_plays(name: str) -> None:
     game = pyspiel.load_game(name)
     rng = np.random.RandomState(10)
@@ -379,7 +388,15 @@ SOLVED_BY_OPENSPIEL = "python_toepen(suits=2,ranks=3,hand_size=2,betting=False)"
 VALUE = 17 / 45  # the game's value for the first player (exact LP)
 
 
-@pytest.mark.parametrize("make", [cfr.CFRSolver, cfr.CFRPlusSolver, pyspiel.CFRSolver, pyspiel.CFRPlusSolver])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(cfr.CFRSolver, marks=pytest.mark.slow),
+        pytest.param(cfr.CFRPlusSolver, marks=pytest.mark.slow),
+        pytest.param(pyspiel.CFRSolver, marks=pytest.mark.slow),
+        pyspiel.CFRPlusSolver,
+    ],
+)
 def test_openspiel_cfr_solves(make: type) -> None:
     game = pyspiel.load_game(SOLVED_BY_OPENSPIEL)
     solver = make(game)

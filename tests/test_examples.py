@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import commands
 
 ROOT = Path(__file__).resolve().parents[1]
 SAYS = {
@@ -24,8 +23,7 @@ def test_every_example_is_run() -> None:
 
 @pytest.mark.parametrize("name", SAYS)
 def test_example(name: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error::RuntimeWarning", str(ROOT / "examples" / name)]
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    result = commands.run(str(ROOT / "examples" / name), cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert SAYS[name] in result.stdout
+    assert "RuntimeWarning" not in result.stderr

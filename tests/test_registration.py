@@ -9,6 +9,7 @@ import pyspiel
 import pytest
 
 import cardspiel
+from transforms import TRANSFORMS
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = """
@@ -52,3 +53,11 @@ def test_no_package_and_no_module_is_forgotten() -> None:
     assert len(calls) == len({*cardspiel.GAMES, *cardspiel.TRANSFORMS})
     assert {path.parent.name for path in calls} == {package.__name__ for package in cardspiel.PACKAGES}
     assert {*cardspiel.GAMES, *cardspiel.TRANSFORMS} <= set(pyspiel.registered_names())
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_what_a_transform_without_a_game_advises_works(name: str) -> None:
+    with pytest.raises(ValueError, match="the parameter game is missing") as refusal:
+        pyspiel.load_game(f"{name}()")
+    advice = str(refusal.value).partition("as in ")[2].split()[0]
+    assert str(pyspiel.load_game(advice)).startswith(f"{name}(game=")

@@ -41,15 +41,12 @@ PLAY = """
     print(json.dumps([compiled, sorted(sys.modules)]))
 """
 HEAVY = ("scipy.linalg", "rich", "open_spiel", "torch", "matplotlib", "tensorboard", "absl")
-NAMES = [
-    *cardspiel.GAMES,
-    "python_tied_rewards(game=python_kuhn_collab())",
-    "python_bucketing(game=python_card_isomorphism(game=python_toepen()),hand=bucket)",
-]
+QUICK = ("python_coinche", "python_bucketing(game=python_card_isomorphism(game=python_toepen()),hand=bucket)")
+SLOW = [name for name in (*cardspiel.GAMES, "python_tied_rewards(game=python_kuhn_collab())") if name not in QUICK]
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
 def test_playing_compiles_and_imports_what_it_takes(name: str) -> None:
     compiled, modules = json.loads(run(PLAY.format(name=name)).stdout)
     assert set(compiled) == set(PLAYING)
@@ -78,6 +75,7 @@ def test_the_rest_is_compiled_when_it_is_used() -> None:
     assert overloads == str([1] * len(SIGNATURES))
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_linear_algebra_still_compiles() -> None:
     code = """

@@ -55,6 +55,7 @@ from toepen_spiel.state import (
     VOID,
     WINNER,
     history_entry,
+    moves,
 )
 
 NAME = "python_toepen"
@@ -108,6 +109,7 @@ def toepen_rules(
             num_suits, suit_cards, rename, rename_action, signatures, -(-(2 + cards_played) // SIGNATURE_ENTRIES)
         ),
         forgetting=toepen_forgetting(hand_size, key_words),
+        moves=moves,
     )
 
 

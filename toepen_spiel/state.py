@@ -59,3 +59,39 @@ def history_entry(state, index):
     """(card, called, player) of the index-th card played."""
     entry = state[HISTORY + index // ENTRIES_PER_WORD] >> ENTRY_BITS * (index % ENTRIES_PER_WORD)
     return entry & 31, entry >> 5 & 1, entry >> 6 & 1
+
+
+@compiled
+def moves(state, out):
+    """All actions so far, in order; returns how many. Bets are read off the cards they were called before."""
+    bettor = NOBODY
+    n = 0
+    for index in range(state[CARDS_PLAYED]):
+        card, called, player = history_entry(state, index)
+        n = _betting_before_a_card(state, called, player == bettor, out, n)
+        if called:
+            bettor = player
+        out[n] = card
+        n += 1
+    phase = state[PHASE]
+    if phase == PLAYING:
+        return _betting_before_a_card(state, state[CALLED], state[TURN] == bettor, out, n)
+    if phase == ANSWERING or (phase == OVER and state[CARDS_PLAYED] < 2 * state[HAND_SIZE]):
+        out[n] = state[deck.DECK_SIZE] + BET
+        n += 1
+        if phase == OVER:
+            out[n] = state[deck.DECK_SIZE] + FOLD
+            n += 1
+    return n
+
+
+@compiled
+def _betting_before_a_card(state, called, was_last_to_bet, out, n):
+    if called:
+        out[n] = state[deck.DECK_SIZE] + BET
+        out[n + 1] = state[deck.DECK_SIZE] + CALL
+        return n + 2
+    if state[BETTING] == 1 and not was_last_to_bet:
+        out[n] = state[deck.DECK_SIZE] + CHECK
+        return n + 1
+    return n

@@ -41,7 +41,7 @@ NUM_SLOTS = 2
 class BucketingGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(NAME, params)
+        base = base_game(NAME, params, "python_toepen")
         kept = {**DEFAULTS, **{name: params[name] for name in DEFAULTS if name in params}}
         rules = bucketed_rules(base.rules, kept["hand"], kept["history"], str(base))
         wording = BucketedWording(base.wording, base.rules, original_game(base).wording)
@@ -70,6 +70,7 @@ def bucketed_rules(rules: Rules, hand: str, history: str, name: str = "the game"
         observation_pieces=pieces,
         symmetry=None,
         forgetting=None,
+        moves=None,
         origin=Origin(rules.origin.rules if rules.origin else rules, label),
         weighted_deals=None if deals is None else deals._replace(make=functools.partial(_with_slots, deals.make, kept)),
     )

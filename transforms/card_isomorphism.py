@@ -52,7 +52,7 @@ NUM_RENAMINGS = np.array([math.factorial(suits) for suits in range(MAX_SUITS + 1
 class CardIsomorphismGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(NAME, params)
+        base = base_game(NAME, params, "python_toepen")
         method = params.get("method", DEFAULTS["method"])
         rules, canonical = isomorphic_rules(base.rules, method, str(base))
         wording = IsomorphicWording(base.wording, canonical, method == "orbit")
@@ -75,6 +75,7 @@ def isomorphic_rules(rules: Rules, method: str = "orbit", name: str = "the game"
         "information_pieces": tuple(map(_private, rules.information_pieces)),
         "observation_pieces": tuple(map(_private, rules.observation_pieces)),
         "symmetry": None,
+        "moves": None,
     }
     if method == "thesis":
         kernel, canonical, label, forgetting = _thesis_functions(rules.kernel, rules.symmetry, rules.forgetting)

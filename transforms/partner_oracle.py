@@ -44,7 +44,7 @@ NOT_LISTENING = -1
 class PartnerOracleGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(NAME, params)
+        base = base_game(NAME, params, "python_kuhn_collab")
         options = DEFAULTS | {name: value for name, value in params.items() if name != "game"}
         rules = oracle_rules(base.rules, **options, name=str(base))
         partner = listening_partners(base.rules, options["team"])
@@ -78,6 +78,7 @@ def oracle_rules(
         root=np.append(rules.root, [NO_SIGNAL, 0]),
         max_chance_outcomes=max(rules.max_chance_outcomes, int(rules.root[deck.DECK_CARDS]).bit_count()),
         max_chance_nodes=rules.max_chance_nodes + rules.max_game_length,
+        moves=None,  # chance acts between them
         interchangeable_suits=(),  # renaming the dealt cards would not rename the signal
         symmetry=None,
         **more,
@@ -334,15 +335,25 @@ def _resample(base: Kernel, partner: np.ndarray, truth: Callable, draw: Callable
 
     @compiled
     def resample(state, player, generator):
-        """Every deal is possible unless the oracle cannot err; other players' signals are drawn to fit the deal."""
+        """Deals in proportion to how likely they make the signal that the player hears (Bayes).
+
+        A deal in which the partner holds another card than the one named is dealt again as often as it is less likely.
+        Signals that other players hear are drawn to fit the deal.
+        """
         base_resample(state, player, generator)
         if state[signal] == NO_SIGNAL:
             return
         if current_player(state) != player:
             state[signal] = draw(state, generator)
-        elif truth(state) == 1.0:
-            while 1 + _card_of(state, partner[player]) != state[signal]:
-                base_resample(state, player, generator)
+            return
+        named = state[signal] - 1
+        if _card_of(state, player) == named:  # the partner cannot have it: all deals are alike
+            return
+        p = truth(state)
+        by_luck = (1.0 - p) / bits.count(state[deck.DECK_CARDS])
+        share = by_luck / (by_luck + p)
+        while _card_of(state, partner[player]) != named and uniform(generator) >= share:
+            base_resample(state, player, generator)
 
     return resample
 

@@ -24,7 +24,7 @@ GAME_TYPE = transform_type(NAME, "Tied rewards", {})
 class TiedRewardsGame(TransformedGame):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         params = dict(params or {})
-        base = base_game(NAME, params)
+        base = base_game(NAME, params, "python_kuhn_collab")
         super().__init__(GAME_TYPE, base, tied_rules(base.rules, str(base)), base.wording, params)
 
 

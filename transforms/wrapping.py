@@ -16,7 +16,6 @@ import pyspiel
 
 from cardtable import deck
 from cardtable.parameters import bad_value, refusal
-from cardtable.randomness import generator
 from cardtable.rules import CHANCE, Rules
 from cardtable.spiel import CardGame, CardState, Wording, card_game_type, utility_type
 
@@ -36,12 +35,15 @@ def transform_type(short_name: str, long_name: str, parameters: Mapping[str, Any
     )
 
 
-def base_game(transform: str, params: Mapping[str, Any]) -> CardGame:
-    """The game named by the parameter `game`; UserError if it is missing or not one that can be transformed."""
+def base_game(transform: str, params: Mapping[str, Any], example: str) -> CardGame:
+    """The game named by the parameter `game`; UserError if it is missing or not one that can be transformed.
+
+    `example` is a game that this transform takes, for those who named none.
+    """
     description = dict(params.get("game") or {})
     name = description.pop("name", None)
     if name is None:
-        raise refusal("the parameter game is missing", f"a game, as in {transform}(game=python_toepen())", transform)
+        raise refusal("the parameter game is missing", f"a game, as in {transform}(game={example}())", transform)
     game = pyspiel.load_game(name, description)
     if not isinstance(game, CardGame):
         raise bad_value("game", name, "games and transforms of CardSpiel, made of a rules record", transform)
@@ -84,8 +86,7 @@ class TransformedState(CardState):
         origin = self.table.rules.origin
         if origin is None:
             return super().resample_from_infostate(player, probability_sampler)
-        array = self.array.copy()
-        self.table.rules.kernel.resample(array, player, generator(int(probability_sampler() * (1 << 53))))
+        array = self.table.resampled(player, probability_sampler)
         state = self.get_game().new_initial_state()
         play_really(state, array, real_actions(self))
         return state

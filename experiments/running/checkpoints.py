@@ -8,17 +8,18 @@ anything is changed.
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cardtable.files import write_atomically
+from cardtable.files import parse_json, read_arrays, write_arrays
+from cardtable.parameters import UserError
 
 FORMAT = "cardspiel checkpoint 1"
 TEXT = "json"
+WHAT = "a checkpoint of CardSpiel"
 
 
 def save_checkpoint(path: Path, identity: Mapping[str, Any], state: Mapping[str, Any]) -> None:
@@ -27,32 +28,32 @@ def save_checkpoint(path: Path, identity: Mapping[str, Any], state: Mapping[str,
     values = {name: value for name, value in state.items() if name not in arrays}
     text = json.dumps({"format": FORMAT, "identity": dict(identity), "values": values})
 
-    contents: dict[str, Any] = {TEXT: np.frombuffer(text.encode(), np.uint8), **arrays}
-
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez(file, **contents)
-
-    write_atomically(path, write)
+    write_arrays(path, {TEXT: np.frombuffer(text.encode(), np.uint8), **arrays})
 
 
 def load_checkpoint(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
-    """The state saved at `path`; ValueError if the file is damaged, foreign, or of something else than `identity`."""
+    """The state saved at `path`; UserError if the file is damaged, foreign, or of something else than `identity`."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        content = json.loads(arrays.pop(TEXT).tobytes().decode())
+        arrays = read_arrays(path, WHAT)
     except FileNotFoundError:
-        raise ValueError(f"there is no checkpoint at {path}") from None
-    except (KeyError, OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is damaged or not a checkpoint of CardSpiel ({error})") from None
+        raise UserError(f"there is no checkpoint at {path}") from None
+    text = arrays.pop(TEXT, np.empty(0, np.uint8))
+    try:
+        if text.dtype != np.uint8 or text.ndim != 1:
+            raise ValueError(f"{TEXT} is no text")
+        content = parse_json(text.tobytes())
+    except ValueError as error:
+        raise UserError(f"{path} is damaged or not {WHAT}: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a checkpoint of this version; expected format {FORMAT!r}")
+        raise UserError(f"{path} is not a checkpoint of this version; expected format {FORMAT!r}")
+    found, values = content.get("identity"), content.get("values")
+    if not isinstance(found, dict) or not isinstance(values, dict) or values.keys() & arrays.keys():
+        raise UserError(f"{path} is damaged or not {WHAT}: it does not say what it is of")
     differing = [
-        f"{name} is {content['identity'].get(name)!r} there and {value!r} here"
+        f"{name} is {found.get(name)!r} there and {value!r} here"
         for name, value in json.loads(json.dumps(dict(identity))).items()
-        if content["identity"].get(name) != value
+        if found.get(name) != value
     ]
     if differing:
-        raise ValueError(f"{path} is a checkpoint of another run: {'; '.join(differing)}")
-    return {**content["values"], **arrays}
+        raise UserError(f"{path} is a checkpoint of another run: {'; '.join(differing)}")
+    return {**values, **arrays}

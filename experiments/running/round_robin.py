@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ import pyspiel
 from matplotlib.figure import Figure
 
 from cardtable.executors import Executor
-from cardtable.files import write_atomically
+from cardtable.files import read_arrays, write_arrays
 from cardtable.match import CONFIDENCE, Estimate, play_match
 from cardtable.parameters import UserError
 from cardtable.player import Player
@@ -76,21 +75,19 @@ def play_pair(
 
 
 def save_pair(path: Path, result: PairResult) -> None:
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez(file, **result._asdict())
-
-    write_atomically(path, write)
+    write_arrays(path, result._asdict())
 
 
 def load_pair(path: Path, deals: int) -> PairResult:
     """A match saved by `save_pair`; UserError if the file is damaged or of another number of deals."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            result = PairResult(*(archive[name] for name in PairResult._fields))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        arrays = read_arrays(path, "a match of a tournament")
+        result = PairResult(*(arrays[name] for name in PairResult._fields))
+    except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{path} is damaged ({error}); delete it to play the match again") from None
-    if result.per_deal.shape != (deals,) or not np.isfinite(result.per_deal).all():
+    expected = (((deals,), "f"), ((2,), "i"), ((2,), "f"))
+    fits = [(array.shape, array.dtype.kind) for array in result] == list(expected)
+    if not fits or not all(np.isfinite(array).all() for array in result):
         raise UserError(f"{path} is not a match of {deals:,} deals; delete it to play it again")
     return result
 

@@ -23,6 +23,7 @@ from solvers.arrays.sequence_form import SequenceForm
 from solvers.arrays.sweeps import plans_of
 from solvers.arrays.tree import GameTree
 from solvers.best_response import Evaluation, Evaluator
+from solvers.learning.trainer import require_iterations
 from solvers.lifted import LiftingTable, of_places
 
 ISOMORPHISMS = ("orbit", "thesis", "none")
@@ -104,6 +105,7 @@ class Training:
         self._met = np.zeros(sampler.tree.num_information_sets, np.bool_)
 
     def run(self, iterations: int) -> None:
+        require_iterations(iterations)
         self._traverse(NOBODY, 2 * iterations, np.empty(0), own_average=self._thesis)
 
     def _traverse(self, only: int, traversals: int, fixed: np.ndarray, own_average: bool) -> None:

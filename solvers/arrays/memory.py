@@ -40,7 +40,7 @@ def require_memory(needed: float, allowed: int, what: str, how_known: str) -> No
     if needed > allowed:
         raise GameTooLargeError(
             f"{what} needs {how_known} {readable_bytes(needed)} of memory, {readable_bytes(allowed)} are allowed "
-            f"(raise max_memory_bytes if the machine has more, choose a smaller game, or use sampling: solvers.mccfr)"
+            "(a smaller game takes less, and so does sampling: solvers.mccfr, --solver=external of experiments.solve)"
         )
 
 

@@ -307,7 +307,7 @@ def update_block(block, settings, alternating, predictive, form, tables, scratch
 
 @compiled(**FAST)
 def iterate(first, last, schedule, alternating, predictive, arrays, tables, scratch):
-    """CFR iterations first .. last-1, counted from 0; row t of `schedule` is (keep_positive, keep_negative, weight)."""
+    """The CFR iterations of rows first .. last-1 of `schedule`: (keep_positive, keep_negative, weight)."""
     form, tables = Arrays(*borrowed(arrays)), Tables(*borrowed(tables))
     for t in range(first, last):
         for player in range(len(form.player_block) - 1):

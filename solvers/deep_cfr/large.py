@@ -31,7 +31,8 @@ from solvers.deep_cfr.players import network_player, networks_of
 from solvers.deep_cfr.reservoir import Reservoir, Rows
 from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.trainer import networks_of_seats, strategy_seed
-from solvers.learning.networks import Learner, regression_gradient, strategy_gradient
+from solvers.learning.networks import Learner, regression_gradient, require_torch_generator, strategy_gradient
+from solvers.learning.states import require_numbers, require_state
 from solvers.learning.trainer import game_identity, require_iterations
 
 CHUNK_NODES = 250_000  # of a chunk whose size is not settled; its rows are kept until it is finished
@@ -89,10 +90,20 @@ class Snapshots:
             f"{name}.generator": self._generator.copy(),
         }
 
+    def require_state(self, name: str, state: Mapping[str, Any]) -> None:
+        """ValueError unless `set_state` can go on from it."""
+        like = {
+            f"{name}.networks": self.weights,
+            f"{name}.which": self.iteration,
+            f"{name}.iteration": self.iteration,
+            f"{name}.total": self._total,
+            f"{name}.generator": self._generator,
+        }
+        require_state(state, like, {f"{name}.networks": len(self.weights)})
+        require_numbers(f"{name}.which", state[f"{name}.which"], 0, len(state[f"{name}.networks"]) - 1)
+
     def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         networks = state[f"{name}.networks"]
-        if networks.shape[1] != self.weights.shape[1] or len(state[f"{name}.iteration"]) != len(self.iteration):
-            raise ValueError(f"the checkpoint's {name} has another number of networks or weights")
         self.weights[:] = networks[state[f"{name}.which"]]
         self.iteration[:] = state[f"{name}.iteration"]
         self._total = float(state[f"{name}.total"])
@@ -337,7 +348,14 @@ class LargeDeepCFR:
 
     def get_state(self) -> dict[str, Any]:
         """Everything a run needs to go on: numpy arrays and plain values."""
-        state: dict[str, Any] = {
+        state = self._own_state()
+        for name, part in self._parts():
+            state |= part.state(name)
+        return state
+
+    def _own_state(self) -> dict[str, Any]:
+        """Without its parts."""
+        return {
             "identity": self.identity(),
             "iterations": self.iterations,
             "nodes": self.nodes,
@@ -347,14 +365,16 @@ class LargeDeepCFR:
             "nodes_per_traversal": self._nodes_per_traversal.copy(),
             "torch_generator": self._torch_generator.get_state().numpy().copy(),
         }
-        for name, part in self._parts():
-            state |= part.state(name)
-        return state
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from `get_state()` of a trainer of the same game, seed and shape; ValueError otherwise."""
         if state.get("identity") != self.identity():
             raise ValueError(f"the checkpoint is of {state.get('identity')}, this trainer is of {self.identity()}")
+        own = {name: value for name, value in self._own_state().items() if name != "identity"}
+        require_state(state, own, gaps=("loss",))
+        for name, part in self._parts():
+            part.require_state(name, state)
+        require_torch_generator(state["torch_generator"])
         for name, part in self._parts():
             part.set_state(name, state)
         self.iterations, self.nodes = int(state["iterations"]), int(state["nodes"])

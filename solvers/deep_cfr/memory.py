@@ -15,6 +15,7 @@ import numpy as np
 
 from cardtable.compiled import compiled
 from cardtable.randomness import uniform
+from solvers.learning.states import require_numbers, require_state
 
 
 class Sums:
@@ -31,10 +32,11 @@ class Sums:
     def state(self, name: str) -> dict[str, Any]:
         return {f"{name}.values": self.values.copy(), f"{name}.weights": self.weights.copy()}
 
+    def require_state(self, name: str, state: Mapping[str, Any]) -> None:
+        """ValueError unless `set_state` can go on from it."""
+        require_state(state, {f"{name}.values": self.values, f"{name}.weights": self.weights})
+
     def set_state(self, name: str, state: Mapping[str, Any]) -> None:
-        if state[f"{name}.values"].shape != self.values.shape:
-            found = state[f"{name}.values"].shape
-            raise ValueError(f"the checkpoint's {name} has shape {found}; expected: {self.values.shape}")
         self.values[:] = state[f"{name}.values"]
         self.weights[:] = state[f"{name}.weights"]
 
@@ -42,8 +44,9 @@ class Sums:
 class MergedReservoir(Sums):
     """The same over a uniform sample of at most `capacity` merged rows."""
 
-    def __init__(self, table_size: int, capacity: int, most_actions: int, generator: np.ndarray) -> None:
+    def __init__(self, table_size: int, num_sets: int, capacity: int, most_actions: int, generator: np.ndarray) -> None:
         super().__init__(table_size)
+        self._num_sets = num_sets
         self._row_set = np.empty(capacity, np.int32)
         self._row_weight = np.empty(capacity)
         self._row_values = np.empty((capacity, most_actions))
@@ -79,10 +82,20 @@ class MergedReservoir(Sums):
             f"{name}.generator": self._generator.copy(),
         }
 
+    def require_state(self, name: str, state: Mapping[str, Any]) -> None:
+        super().require_state(name, state)
+        parts = {"row_set": self._row_set, "row_weight": self._row_weight, "row_values": self._row_values}
+        parts = {f"{name}.{what}": part for what, part in parts.items()}
+        like = {**parts, f"{name}.seen": 0, f"{name}.generator": self._generator}
+        require_state(state, like, dict.fromkeys(parts, len(self._row_set)))
+        rows = min(state[f"{name}.seen"], len(self._row_set))
+        for part in parts:
+            if len(state[part]) != rows:
+                raise ValueError(f"{part} of the solver state has {len(state[part])} rows, not {rows}")
+        require_numbers(f"{name}.row_set", state[f"{name}.row_set"], 0, self._num_sets - 1)
+
     def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         rows = len(state[f"{name}.row_set"])
-        if rows > len(self._row_set):
-            raise ValueError(f"the checkpoint's {name} has {rows} rows; allowed: at most {len(self._row_set)}")
         super().set_state(name, state)
         self._row_set[:rows] = state[f"{name}.row_set"]
         self._row_weight[:rows] = state[f"{name}.row_weight"]

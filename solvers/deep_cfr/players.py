@@ -12,7 +12,6 @@ Players need numpy only; torch is for training.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from numba import types
 from open_spiel.python.policy import Policy
 
 from cardtable.compiled import compiled, entry_point
-from cardtable.files import write_atomically
+from cardtable.files import read_arrays, write_arrays
 from cardtable.parameters import UserError, require
 from cardtable.player import Player, drawing_player, require_same_rules, write_player_file
 from cardtable.randomness import lot
@@ -242,11 +241,7 @@ def save_player(trainer: LargeDeepCFR, folder: Path, made_by: Mapping[str, Any])
             arrays[f"{average}.{number}.snapshots"] = snapshots
             arrays[f"{average}.{number}.places"] = places
 
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-
-    write_atomically(folder / WEIGHTS_FILE, write)
+    write_arrays(folder / WEIGHTS_FILE, arrays)
     settings = {"shapes": shapes, "networks": len(trainer.learners)}
     write_player_file(folder, "deep_cfr", trainer.game, settings, made_by)
 
@@ -258,16 +253,21 @@ def saved_player(folder: Path, head: Mapping[str, Any], game: pyspiel.Game, aver
         raise UserError(f"{folder} is a player of {head['game']}, not of {game}")
     shapes = head["settings"].get("shapes")
     count = head["settings"].get("networks")
-    if not isinstance(shapes, dict) or not isinstance(count, int) or not 1 <= count <= 10:
+    if (
+        not isinstance(shapes, dict)
+        or not all(isinstance(shape, dict) for shape in shapes.values())
+        or not isinstance(count, int)
+        or not 1 <= count <= 10
+    ):
         raise UserError(f"{folder} is damaged: its settings name no networks")
     require(average in shapes, "average", average, ", ".join(shapes))
     file = folder / WEIGHTS_FILE
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            seats = archive["network_of_seat"]
-            snapshots = [archive[f"{average}.{number}.snapshots"] for number in range(count)]
-            places = [archive[f"{average}.{number}.places"] for number in range(count)]
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        arrays = read_arrays(file, "networks of Deep CFR")
+        seats = arrays["network_of_seat"]
+        snapshots = [arrays[f"{average}.{number}.snapshots"] for number in range(count)]
+        places = [arrays[f"{average}.{number}.places"] for number in range(count)]
+    except (OSError, KeyError, ValueError) as error:
         raise UserError(f"{file} is damaged or has no networks: {error}") from None
     problem = _problem(game, shapes[average], seats, snapshots, places)
     if problem:

@@ -15,6 +15,7 @@ import numpy as np
 from cardtable.compiled import compiled
 from cardtable.randomness import uniform
 from solvers.deep_cfr.memory import reservoir_place
+from solvers.learning.states import require_state
 
 
 class Rows(NamedTuple):
@@ -80,13 +81,21 @@ class Reservoir:
             f"{name}.generator": self._generator.copy(),
         }
 
+    def require_state(self, name: str, state: Mapping[str, Any]) -> None:
+        """ValueError unless `set_state` can go on from it."""
+        parts = {f"{name}.{what}": part for what, part in zip(Rows._fields, self._rows, strict=True)}
+        like = {**parts, f"{name}.seen": self.seen, f"{name}.generator": self._generator}
+        require_state(state, like, dict.fromkeys(parts, self.capacity), gaps=(f"{name}.targets",))
+        rows = min(state[f"{name}.seen"], self.capacity)
+        for part in parts:
+            if len(state[part]) != rows:
+                raise ValueError(f"{part} of the solver state has {len(state[part])} rows, not {rows}")
+        if (state[f"{name}.weights"] < 0.0).any():
+            raise ValueError(f"{name}.weights of the solver state has negative numbers")
+
     def set_state(self, name: str, state: Mapping[str, Any]) -> None:
-        stored = Rows(*(state[f"{name}.{part}"] for part in Rows._fields))
-        for mine, other, what in zip(self._rows, stored, Rows._fields, strict=True):
-            if other.shape[1:] != mine.shape[1:] or len(other) > len(mine):
-                found, room = other.shape, mine.shape
-                raise ValueError(f"the checkpoint's {name} has {what} of shape {found}; allowed: up to {room}")
-        for mine, other in zip(self._rows, stored, strict=True):
+        for what, mine in zip(Rows._fields, self._rows, strict=True):
+            other = state[f"{name}.{what}"]
             mine[: len(other)] = other
         self.seen = int(state[f"{name}.seen"])
         self._generator[:] = state[f"{name}.generator"]

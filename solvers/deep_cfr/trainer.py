@@ -29,7 +29,15 @@ from solvers.deep_cfr.memory import MergedReservoir, Sums
 from solvers.deep_cfr.sampling import traversal_number
 from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.tabulated import TabulatedGame
-from solvers.learning.networks import Learner, masked_softmax, normalised, regression_gradient, strategy_gradient
+from solvers.learning.networks import (
+    Learner,
+    masked_softmax,
+    normalised,
+    regression_gradient,
+    require_torch_generator,
+    strategy_gradient,
+)
+from solvers.learning.states import require_state
 from solvers.learning.trainer import game_identity, require_iterations
 from solvers.policies import TablePolicy, table_player
 
@@ -121,9 +129,10 @@ class TabulatedDeepCFR:
     def _memory(self, rows: int | None, stream: np.random.SeedSequence, number: int) -> Sums:
         if rows is None:
             return Sums(self.tabulated.table_size)
-        most_actions = int(np.diff(self.tabulated.tree.action_offset).max())
+        tabulated = self.tabulated
+        most_actions = int(np.diff(tabulated.tree.action_offset).max())
         own_stream = np.random.SeedSequence(stream.entropy, spawn_key=(*stream.spawn_key, number))
-        return MergedReservoir(self.tabulated.table_size, rows, most_actions, generator(own_stream))
+        return MergedReservoir(tabulated.table_size, tabulated.num_sets, rows, most_actions, generator(own_stream))
 
     def run(self, iterations: int) -> None:
         require_iterations(iterations)
@@ -317,7 +326,14 @@ class TabulatedDeepCFR:
 
     def get_state(self) -> dict[str, Any]:
         """Everything a run needs to go on: numpy arrays and plain values."""
-        state: dict[str, Any] = {
+        state = self._own_state()
+        for name, part in self._parts():
+            state |= part.state(name)
+        return state
+
+    def _own_state(self) -> dict[str, Any]:
+        """Without its parts."""
+        return {
             "identity": self.identity(),
             "iterations": self.iterations,
             "nodes": self.nodes,
@@ -326,14 +342,16 @@ class TabulatedDeepCFR:
             "strategy": self.strategy.copy(),
             "plan_sums": self._plan_sums.copy(),
         }
-        for name, part in self._parts():
-            state |= part.state(name)
-        return state
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from `get_state()` of a trainer of the same game and shape; ValueError otherwise."""
         if state.get("identity") != self.identity():
             raise ValueError(f"the checkpoint is of {state.get('identity')}, this trainer is of {self.identity()}")
+        own = {name: value for name, value in self._own_state().items() if name != "identity"}
+        require_state(state, own)
+        for name, part in self._parts():
+            part.require_state(name, state)
+        require_torch_generator(state["torch_generator"])
         for name, part in self._parts():
             part.set_state(name, state)
         self.iterations = int(state["iterations"])

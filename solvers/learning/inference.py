@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,11 +51,19 @@ class FrozenNetwork:
 
 def number_of_weights(shape: Mapping[str, Any]) -> int:
     """How many numbers a network of this shape has; UserError if the shape is none."""
-    sizes = [shape.get("inputs"), *(shape.get("hidden_sizes") or [None]), shape.get("outputs")]
+    hidden = shape.get("hidden_sizes")
+    sizes = [
+        shape.get("inputs"),
+        *(hidden if isinstance(hidden, list | tuple) and hidden else [None]),
+        shape.get("outputs"),
+    ]
     if not all(isinstance(size, int) and 1 <= size <= 1_000_000 for size in sizes):
         raise UserError(f"a network has the shape {dict(shape)}; allowed: sizes of layers, each from 1 to 1,000,000")
-    if not isinstance(shape.get("negative_slope"), int | float) or not all(
-        isinstance(shape.get(k), bool) for k in ("skip_connections", "layer_norm")
+    slope = shape.get("negative_slope")
+    if (
+        not isinstance(slope, int | float)
+        or not math.isfinite(slope)
+        or not all(isinstance(shape.get(k), bool) for k in ("skip_connections", "layer_norm"))
     ):
         raise UserError(f"a network has the shape {dict(shape)}, in which something is missing")
     layers = sum((before + 1) * after for before, after in itertools.pairwise(sizes))

@@ -27,6 +27,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from solvers.learning.states import require_state
+
 SMALLEST_SCALE = 1e-12
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual settings
 
@@ -225,17 +227,25 @@ class Learner:
         moments = torch.stack([self._means, self._squares]).cpu().numpy().copy()
         return {f"{name}.weights": self.weights(), f"{name}.moments": moments, f"{name}.steps": self._steps}
 
+    def require_state(self, name: str, state: Mapping[str, Any]) -> None:
+        """ValueError unless `set_state` can go on from it: a network of the same shape."""
+        require_state(state, self.state(name))
+
     def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         """Goes on from `state(name)` of a network of the same shape; ValueError for another shape."""
-        found = len(state[f"{name}.weights"])
-        if found != self.size:
-            raise ValueError(
-                f"the checkpoint's {name} has {found} weights, a network of shape {self.shape} {self.size}"
-            )
+        self.require_state(name, state)
         self.set_weights(state[f"{name}.weights"])
         self._means.copy_(torch.from_numpy(np.asarray(state[f"{name}.moments"][0], np.float32)))
         self._squares.copy_(torch.from_numpy(np.asarray(state[f"{name}.moments"][1], np.float32)))
         self._steps = int(state[f"{name}.steps"])
+
+
+def require_torch_generator(state: np.ndarray) -> None:
+    """ValueError unless the bytes are the state of one of torch's generators."""
+    try:
+        torch.Generator().set_state(torch.from_numpy(state))
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"torch_generator of the solver state is none: {str(error).splitlines()[0]}") from None
 
 
 def regression_gradient(

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyspiel
 
-from cardtable.parameters import UserError, require
+from cardtable.parameters import UserError, require_whole
 from cardtable.player import Player, rules_version
 
 
@@ -53,4 +53,4 @@ def game_identity(game: pyspiel.Game) -> dict[str, Any]:
 
 def require_iterations(iterations: int) -> None:
     """`run(-1)` is a mistake and not a wish for nothing."""
-    require(iterations >= 0, "iterations", iterations, "0 or more")
+    require_whole("iterations", iterations, 0)

@@ -151,16 +151,22 @@ def _enter_all(words, slots, used_words, key_words):
 
 
 @compiled
-def _rows_are_sound(words, num_rows, key_words, longest_row):
-    """Whether the words are so many rows, none of them longer than allowed."""
+def _rows_are_sound(words, numbers, num_rows, key_words, longest_row):
+    """Whether the words are so many rows, none of them longer than allowed, with finite numbers."""
     start = 0
     for _ in range(num_rows):
         if start >= len(words):
             return False
         count = num_actions_of(words[start])
-        if count < 1 or row_length(key_words, count) > longest_row:
+        if count < 1 or count > longest_row:
             return False
-        start += row_length(key_words, count)
+        end = start + row_length(key_words, count)
+        if end - start > longest_row or end > len(words):
+            return False
+        for number in range(start + 1 + key_words, start + 1 + key_words + 2 * count):
+            if not np.isfinite(numbers[number]):
+                return False
+        start = end
     return start == len(words)
 
 
@@ -281,7 +287,8 @@ class InformationTable:
 
     def set_rows(self, rows: np.ndarray, num_rows: int) -> None:
         """Replaces everything by the rows of another table of the same kind; ValueError if they cannot be that."""
-        if not _rows_are_sound(rows, num_rows, self.key_words, self.longest_row):
+        rows = np.ascontiguousarray(rows, np.int64)
+        if not _rows_are_sound(rows, rows.view(np.float64), num_rows, self.key_words, self.longest_row):
             raise ValueError(f"{len(rows)} words are not {num_rows} rows of an information table")
         self._set_words(np.empty(max(4096, len(rows) + 2 * self.longest_row), np.int64))
         self.words[: len(rows)] = rows

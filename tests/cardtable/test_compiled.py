@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -142,19 +143,11 @@ START_EVERYTHING = """
 """
 
 
-@pytest.mark.parametrize(
-    ("packages", "games"),
-    [
-        (("cardtable", "kuhn_collab"), ("python_kuhn_collab",)),
-        pytest.param(("cardtable", "cardspiel", "solvers"), cardspiel.GAMES, marks=pytest.mark.slow),
-    ],
-    ids=["one game", "everything"],
-)
-def test_every_entry_point_starts_twice_on_one_cache(
-    tmp_path: Path, packages: tuple[str, ...], games: tuple[str, ...]
-) -> None:
+@pytest.mark.slow  # the quick tests themselves load what another process compiled: see tests/warm_up.py
+def test_every_entry_point_starts_twice_on_one_cache(tmp_path: Path) -> None:
     """The second process loads machine code from disk; some numba functions crash only there (its issue 6061)."""
-    code = START_EVERYTHING.replace("{packages}", repr(packages)).replace("{games}", repr(games))
+    packages = ("cardtable", "cardspiel", "solvers")
+    code = START_EVERYTHING.replace("{packages}", repr(packages)).replace("{games}", repr(cardspiel.GAMES))
     assert run(code, tmp_path) == "True"
     assert run(code, tmp_path) == "True"
 
@@ -168,3 +161,75 @@ def test_plain_python_gives_the_same_games(tmp_path: Path) -> None:
     """
     cache = Path(os.environ.get("NUMBA_CACHE_DIR") or tmp_path)  # other tests have compiled some of it already
     assert run(code, cache) == run(code, cache, NUMBA_DISABLE_JIT="1")
+
+
+SHARED = "from cardtable.compiled import compiled\n\n@compiled\ndef one(x):\n    return x + 1\n"
+ASK = """
+    import single, sys
+    print(single.one(1), single.one(2.0))
+"""
+
+
+def ask(folder: Path, **environment: str) -> tuple[str, str]:
+    """What a fresh interpreter without a cache folder of its own prints, and what it complains of."""
+    path = os.pathsep.join(map(str, (ROOT, folder)))
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(ASK)],
+        env={**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": "", **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip(), result.stderr
+
+
+def test_where_nothing_can_be_written_it_goes_on_without_a_cache(tmp_path: Path) -> None:
+    """A file stands where folders would be made, beside the source and at home, which stops root too."""
+    (tmp_path / "single.py").write_text(SHARED)
+    for name in ("__pycache__", "home"):
+        (tmp_path / name).write_text("in the way")
+    nowhere = str(tmp_path / "home" / "below")
+    said, complaints = ask(tmp_path, HOME=nowhere, XDG_CACHE_HOME=nowhere)
+    assert said == "2 3.0"
+    assert complaints.count("compiled code cannot be cached (no folder for it can be written)") == 1
+    (tmp_path / "home").unlink()
+    assert ask(tmp_path, HOME=nowhere, XDG_CACHE_HOME=nowhere) == ("2 3.0", "")
+
+
+def test_what_cannot_be_written_any_more_is_compiled_and_said(two_modules: Path) -> None:
+    """The folder that was found at the start is full, or gone, when machine code is to be kept."""
+    code = """
+        import numba.core.caching as caching, errno, sys
+        def full(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        caching.IndexDataCacheFile._open_for_write = full
+        import outer
+        print(outer.scaled(1))
+        assert sys.stdout is not sys.stderr
+    """
+    assert run(code, two_modules / "cache", two_modules) == "20"
+
+
+def test_damaged_cache_files_are_compiled_anew(two_modules: Path) -> None:
+    """Cut short, filled with something else, or with one bit of the machine code turned round."""
+    cache = two_modules / "cache"
+    assert run(CALL, cache, two_modules) == "20 0"
+    assert run(CALL, cache, two_modules) == "20 1"
+
+    def damage(pattern: str, change: Callable[[bytes], bytes]) -> None:
+        for file in cache.rglob(pattern):
+            file.write_bytes(change(file.read_bytes()))
+
+    def turned(content: bytes) -> bytes:
+        middle = len(content) // 2
+        return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+    for pattern, change in (
+        ("*.nb?", lambda content: b"garbage"),
+        ("*.nbc", turned),
+        ("*.nbi", lambda content: content[: len(content) // 2]),
+        ("*.nbc", lambda content: content[: len(content) // 2]),
+    ):
+        damage(pattern, change)
+        assert run(CALL, cache, two_modules) == "20 0", pattern
+    assert run(CALL, cache, two_modules) == "20 1"

@@ -163,7 +163,7 @@ def test_saved_players_say_what_is_wrong_with_them(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=complaint):
             find_player(str(tmp_path), game)
     (tmp_path / "player.json").write_text("{")
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="is damaged or not the head of a saved player"):
         find_player(str(tmp_path), game)
 
 

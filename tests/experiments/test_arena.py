@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,7 @@ from cardtable.spiel import load_game
 from experiments.running.match_figures import figures, ratio
 from solvers.cfr import CFRSolver
 from solvers.policies import save_policy
-
-ROOT = Path(__file__).parents[2]
-
+from tests import commands
 
 # Estimates.
 
@@ -97,8 +94,7 @@ def test_other_games(name: str) -> None:
 
 
 def run_arena(*arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "experiments.arena", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return commands.run("experiments.arena", *arguments)
 
 
 def test_runner(tmp_path: Path) -> None:

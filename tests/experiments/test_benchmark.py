@@ -4,6 +4,8 @@ import csv
 import json
 from pathlib import Path
 
+import pytest
+
 from experiments.suites import exploitability, playouts, tabular
 
 
@@ -14,6 +16,7 @@ def test_playouts(tmp_path: Path) -> None:
     assert (tmp_path / "report.md").exists()
 
 
+@pytest.mark.slow
 def test_exploitability(tmp_path: Path) -> None:
     summary = exploitability.run(str(tmp_path), quick=True)
     results = json.loads((tmp_path / "results.json").read_text())["results"]

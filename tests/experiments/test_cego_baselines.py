@@ -1,9 +1,7 @@
 """The runner for Cego's baselines: a quick run from the command line, and its pieces."""
 
 import csv
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +9,11 @@ import numpy as np
 from cego_spiel.card_strength import low_cards, trick_wins
 from cego_spiel.cards import LOW
 from experiments.cego import random_play
-
-ROOT = Path(__file__).parents[2]
+from tests import commands
 
 
 def run(*flags: str, cwd: Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "experiments.cego_baselines", *flags]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    return commands.run("experiments.cego_baselines", *flags, cwd=cwd)
 
 
 def test_quick_run(tmp_path: Path) -> None:

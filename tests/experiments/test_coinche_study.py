@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,14 @@ import pytest
 from coinche_spiel.cards import ALL_CARDS, parse_cards
 from experiments.coinche_speed import import_colver, measure
 from experiments.coinche_study import parse_hand, plot, sample_worlds, study, summary
+from tests import commands
 
 ROOT = Path(__file__).parents[2]
 HAND = "JS 9S AS 7S AH 10H 8C KD"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "experiments.coinche_study", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    return commands.run("experiments.coinche_study", *arguments)
 
 
 def test_eight_trumps_always_take_everything() -> None:

@@ -1,23 +1,18 @@
 """The runner for Gongzhu's baselines: a quick run from the command line, bad flags, and the intransitivity measure."""
 
 import csv
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from experiments.gongzhu.matches import _matrix
 from experiments.running.round_robin import intransitivity
-
-ROOT = Path(__file__).parents[2]
+from tests import commands
 
 
 def run(*flags: str, cwd: Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "experiments.gongzhu_baselines", *flags]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    return commands.run("experiments.gongzhu_baselines", *flags, cwd=cwd)
 
 
 def test_quick_run(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +27,7 @@ from experiments.kuhn.signals import _signal, independent_signal, opening_rows, 
 from solvers import team
 from solvers.best_response import evaluate
 from solvers.cfr import CFRSolver
-
-ROOT = Path(__file__).parents[2]
+from tests import commands
 
 
 @pytest.fixture(scope="module")
@@ -236,8 +234,7 @@ def test_words() -> None:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "experiments.kuhn_collab", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    return commands.run("experiments.kuhn_collab", *arguments)
 
 
 def test_quick_run_writes_everything(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """OpenSpiel's DQN and NFSP on our games: they run through rl_environment, and learn at Standard-Cego."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pyspiel
@@ -12,17 +10,14 @@ from open_spiel.python.algorithms import random_agent
 
 import cardspiel  # noqa: F401 registers the games
 from experiments.running.directory import RunDirectory
+from tests import commands
 
 pytest.importorskip("tree", reason="OpenSpiel's torch agents need dm-tree, which the peers extra installs")
 from experiments.cego import rl_training
 
-ROOT = Path(__file__).parents[2]
-
 
 def run(*flags: str, cwd: Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "experiments.rl_agents", *flags]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    return commands.run("experiments.rl_agents", *flags, cwd=cwd)
 
 
 def test_quick_run_from_the_command_line(tmp_path: Path) -> None:

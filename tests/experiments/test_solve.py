@@ -16,6 +16,7 @@ from absl import flags
 from absl.testing import flagsaver
 
 from experiments import solve
+from tests import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,10 +54,13 @@ def test_a_run_leaves_everything_behind(tmp_path: Path) -> None:
     assert points[-1][1] < 0.001 < points[0][1]
 
 
-RESUMED = ["cfr_plus", "external", "openspiel_cfr_plus", "openspiel_cfr_cpp", "openspiel_external"]
+# Their states are compared in quick tests too: tests/solvers/learning/test_trainer.py.
+OPENSPIEL = ("openspiel_cfr_plus", "openspiel_cfr_cpp", "openspiel_external", "openspiel_external_cpp")
 
 
-@pytest.mark.parametrize("solver", [*RESUMED, "openspiel_external_cpp"])
+@pytest.mark.parametrize(
+    "solver", ["cfr_plus", "external", *(pytest.param(name, marks=pytest.mark.slow) for name in OPENSPIEL)]
+)
 def test_stop_and_resume_equals_one_go(solver: str, tmp_path: Path) -> None:
     settings = {"game": "kuhn_poker", "solver": solver, "seed": 3}
     run(tmp_path / "whole", **settings, iterations=60)
@@ -124,7 +128,7 @@ def test_mistakes_get_one_clear_line_and_leave_nothing_behind(settings: dict, me
 
 
 def test_typing_errors_in_flags(tmp_path: Path) -> None:
-    result = subprocess.run(command(tmp_path, "--solver=magic"), cwd=ROOT, capture_output=True, text=True)
+    result = commands.run("experiments.solve", f"--out={tmp_path}", "--solver=magic")
     assert result.returncode != 0
     assert "value should be one of <cfr|cfr_plus|" in result.stderr
     assert "Traceback" not in result.stderr

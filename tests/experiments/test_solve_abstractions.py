@@ -37,7 +37,10 @@ def rows(out: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("solver", ["tree_cfr", "tree_pcfr_plus", "external", "outcome"])
+@pytest.mark.parametrize(
+    "solver",
+    ["tree_cfr", "external", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tree_pcfr_plus", "outcome"))],
+)
 def test_forgetful_players_are_judged_in_the_base_game(solver: str, tmp_path: Path) -> None:
     """The saved policy, lifted decision by decision through pyspiel, is as exploitable as metrics.csv says."""
     run(tmp_path, game=BUCKETED, solver=solver, iterations=40)
@@ -50,7 +53,7 @@ def test_forgetful_players_are_judged_in_the_base_game(solver: str, tmp_path: Pa
     assert "lifted to python_toepen" in (tmp_path / "report.md").read_text()
 
 
-@pytest.mark.parametrize("solver", ["tree_dcfr", "outcome"])
+@pytest.mark.parametrize("solver", ["tree_dcfr", pytest.param("outcome", marks=pytest.mark.slow)])
 def test_stop_and_resume_equals_one_go(solver: str, tmp_path: Path) -> None:
     settings = {"game": BUCKETED, "solver": solver, "seed": 3}
     run(tmp_path / "whole", **settings, iterations=30)

@@ -1,9 +1,7 @@
 """The Toepen studies: quick runs from the command line, bad flags, and what their parts compute."""
 
 import csv
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +20,12 @@ from solvers.bounds import local_best_response
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sampling.hash_table import InformationTable
 from solvers.sampling.players import average_player
+from tests import commands
 from transforms.lifting import lift, lifted_player
-
-ROOT = Path(__file__).parents[2]
 
 
 def run(module: str, *flags: str, cwd: Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", f"experiments.{module}", *flags]
-    return subprocess.run(command, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    return commands.run(f"experiments.{module}", *flags, cwd=cwd)
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

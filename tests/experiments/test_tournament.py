@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,7 @@ import pytest
 
 from cardtable.parameters import UserError
 from experiments.running.round_robin import PairResult, Standings, intransitivity, load_pair, names_in, save_pair
-
-ROOT = Path(__file__).parents[2]
+from tests import commands
 
 
 def standings_of(points: np.ndarray) -> Standings:
@@ -70,8 +68,7 @@ def test_names() -> None:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "experiments.tournament", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return commands.run("experiments.tournament", *arguments)
 
 
 def test_command(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -201,3 +202,29 @@ def test_toepen_333_is_solved(load: Load) -> None:
     solver = CFRSolver(load("python_toepen(suits=3,ranks=3,hand_size=3)"), "dcfr", threads=1)
     solver.run(350)
     assert solver.nash_conv() <= 0.001
+
+
+def test_memory_does_not_grow_with_the_iterations(load: Load) -> None:
+    """The discounts of a hundred thousand iterations would be megabytes; in pages they are what one page is."""
+    solver = CFRSolver(load("kuhn_poker"), "dcfr", threads=1)
+    solver.run(2)
+    tracemalloc.start()
+    solver.run(100_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_discounts_in_pages_are_those_of_one_long_table(load: Load, variant: str) -> None:
+    """Cut anywhere, a run over several pages is what the formulas say, to the last bit."""
+    whole, cut = (CFRSolver(load("kuhn_poker"), variant, threads=1) for _ in range(2))
+    whole.run(9000)
+    for piece in (1, 4094, 2, 0, 4000, 903):
+        cut.run(piece)
+    assert {name: array.tobytes() for name, array in whole.get_state().items()} == {
+        name: array.tobytes() for name, array in cut.get_state().items()
+    }
+    t = np.arange(1, 9001, dtype=np.float64)
+    weights = np.broadcast_to(VARIANTS[variant].discounts(t, **VARIANTS[variant].parameters)[2], t.shape)
+    assert whole.get_state()["average"][0] == np.cumsum(weights)[-1]

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -118,3 +119,14 @@ def test_states_outside_the_table(solved: CFRSolver, load: Load, tmp_path: Path)
     with pytest.raises(ValueError, match="no entry for"):
         nash_conv(solved.form, strict)
     assert nash_conv(solved.form, lenient) > 0.0
+
+
+@pytest.mark.parametrize("solved", ["kuhn_poker"], indirect=True)
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_files_are_for_those_whom_the_umask_lets(solved: CFRSolver, tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        save_policy(tmp_path / "policy.npz", solved.average_policy())
+    finally:
+        os.umask(before)
+    assert (tmp_path / "policy.npz").stat().st_mode & 0o777 == 0o666 & ~mask

@@ -246,6 +246,7 @@ def _team_key(state, player, out):
     out[1] = state[deck.DEALT + player] << 8 | state[deck.DEALT + player + 2]
 
 
+@pytest.mark.slow
 def test_both_teams_share_their_cards() -> None:
     """A team that shares its cards is one player: the sequence-form LP of that two-player game gives the same value."""
     equilibrium = team.solve(pyspiel.load_game("python_partner_oracle(game=python_kuhn_collab())"))

@@ -189,3 +189,48 @@ def test_names_nest_and_reload() -> None:
     assert str(pyspiel.load_game(str(game))) == str(game)
     assert game.teams == ((0, 2), (1, 3))
     assert game.base.get_parameters()["team"] == 1
+
+
+def posterior(
+    game: pyspiel.Game, actions: list[int], player: int, key: tuple[int, ...]
+) -> dict[tuple[int, ...], float]:
+    """By Bayes, over all ways that chance could have gone: how likely each deal is to somebody with this key."""
+    weights: Counter[tuple[int, ...]] = Counter()
+
+    def walk(state: pyspiel.State, played: int, probability: float) -> None:
+        if state.is_chance_node():
+            for outcome, chance in state.chance_outcomes():
+                walk(state.child(outcome), played, probability * chance)
+        elif played < len(actions):
+            walk(state.child(actions[played]), played + 1, probability)
+        elif state.information_key(player) == key:
+            weights[tuple(state.array[deck.DEALT : deck.DEALT + 4].tolist())] += probability
+
+    walk(game.new_initial_state(), 0, 1.0)
+    total = sum(weights.values())
+    return {hands: weight / total for hands, weight in weights.items()}
+
+
+@pytest.mark.parametrize(("accuracy", "told"), [(0.9, 3), (0.9, 0), (0.3, 5), (0.999999, 0), (0.0, 3)])
+def test_resampling_weighs_the_signal_as_bayes_does(accuracy: float, told: int) -> None:
+    """East is told a card after North has acted: 3, her partner's; 5, nobody's; 0, her own, which cannot be true."""
+    game = pyspiel.load_game(f"python_partner_oracle(game=python_kuhn_collab(),accuracy={accuracy},team=1)")
+    state = deal(game, (4, 0, 2, 3))
+    state.apply_action(0)
+    state.apply_action(told)
+    exact = posterior(game, [0], 1, state.information_key(1))
+    draws, generator = 20_000, np.array([7], np.uint64)
+    counts: Counter[tuple[int, ...]] = Counter()
+    for _ in range(draws):
+        array = state.array.copy()
+        game.rules.kernel.resample(array, 1, generator)
+        counts[tuple(array[deck.DEALT : deck.DEALT + 4].tolist())] += 1
+    assert set(counts) <= set(exact)
+    for hands, probability in exact.items():
+        spread = np.sqrt(probability * (1.0 - probability) / draws)
+        assert counts[hands] / draws == pytest.approx(probability, abs=5 * spread + 1e-9)
+    of_partner = sum(probability for hands, probability in exact.items() if hands[3] == 1 << told)
+    if (accuracy, told) == (0.9, 3):
+        assert of_partner == pytest.approx(55 / 59), "nine in ten, and not one in five"
+    again = state.resample_from_infostate(1, np.random.default_rng(1).random)
+    assert again.information_key(1) == state.information_key(1)

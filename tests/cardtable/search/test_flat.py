@@ -5,7 +5,6 @@ import pyspiel
 import pytest
 
 import cardspiel  # noqa: F401 registers the games
-from cardtable.player import find_player
 from cardtable.randomness import generator, streams
 from cardtable.search.flat import FlatSearch
 from gongzhu_spiel import rules
@@ -74,25 +73,6 @@ def test_estimates_approach_the_exact_means() -> None:
             assert exact[best] >= max(exact.values()) - 8
             assert explained.errors[list(found).index(best)] == 0
     assert checked >= 2
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "python_toepen",
-        "python_kuhn_collab",
-        "python_coinche",
-        "python_cego(subgame=solo)",
-        "python_cego",
-        "python_gongzhu",
-    ],
-)
-def test_plays_every_game(name: str) -> None:
-    game = pyspiel.load_game(name)
-    players = [find_player(text, game) for text in ("monte_carlo(worlds=4)", "random")]
-    bots = [players[seat > 0].bot(game, seat, seed=seat) for seat in range(game.num_players())]
-    returns = pyspiel.evaluate_bots(game.new_initial_state(), bots, 3)
-    assert all(game.min_utility() <= value <= game.max_utility() for value in returns)
 
 
 def test_standard_errors_are_of_the_difference_to_the_best_action() -> None:

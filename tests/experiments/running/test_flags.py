@@ -1,10 +1,7 @@
 """Flags made from a dataclass have its names, types, choices and help texts, and no defaults of their own."""
 
 import dataclasses
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -14,8 +11,7 @@ from cardtable.parameters import UserError
 from experiments.running.flags import define_settings, given_settings
 from solvers.deep_cfr.settings import Settings
 from solvers.learning.settings import check_fields, setting
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests import commands
 
 
 @dataclass(frozen=True)
@@ -85,8 +81,7 @@ def test_values_are_checked_in_one_wording(wrong: dict, message: str) -> None:
 
 
 def test_every_setting_of_deep_cfr_has_a_flag() -> None:
-    command = [sys.executable, "-m", "experiments.deep_cfr", "--help"]
-    text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    text = commands.run("experiments.deep_cfr", "--help").stdout
     for field in dataclasses.fields(Settings):
         assert f"--{field.name}:" in text or f"--[no]{field.name}:" in text, field.name
         assert field.metadata["help"].split()[0] in text

@@ -63,7 +63,7 @@ def test_other_numbers_than_bits_are_refused() -> None:
 @pytest.mark.parametrize("capacity", [7, 1000])
 def test_sums_of_a_merged_reservoir_are_those_of_its_rows(capacity: int) -> None:
     offset = np.array([0, 2, 5, 7])
-    reservoir = MergedReservoir(7, capacity, 3, generator(3))
+    reservoir = MergedReservoir(7, 3, capacity, 3, generator(3))
     everything = Sums(7)
     random = np.random.default_rng(0)
     for _ in range(40):

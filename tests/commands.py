@@ -1,0 +1,86 @@
+"""Runs our commands as a user would, each in a process of its own, without paying for the same imports every time.
+
+Importing OpenSpiel, numba, torch, matplotlib and our own packages takes a command two to four seconds, and the tests
+run some hundred of them. So each test worker keeps one process that has imported them, played nothing and started no
+thread; it forks for every command, and the fork runs the module as `python -m` would. What start-up itself does is
+tested elsewhere, in truly fresh processes (`tests/test_start_up.py`, `tests/test_layers.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARIES = (
+    "open_spiel.python.games",
+    "torch._inductor.config",
+    "matplotlib.pyplot",
+    "tensorboard.summary",
+    "rich.progress",
+)
+# Not the front doors of experiments: each defines flags, and two of them do not fit into one process.
+PACKAGES = ("cardspiel", "cardtable", "solvers", *(f"experiments.{part}" for part in ("running", "toepen", "kuhn")))
+
+
+def run(program: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """`python -m module arguments`, or `python path.py arguments`, in a folder: exit code, output, errors."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder) / "out", Path(folder) / "err"
+        request: dict[str, Any] = {"argv": [program, *arguments], "cwd": str(cwd), "out": str(out), "err": str(err)}
+        server = _server()
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(json.dumps(request) + "\n")
+        server.stdin.flush()
+        code = int(server.stdout.readline())
+        return subprocess.CompletedProcess(request["argv"], code, out.read_text(), err.read_text())
+
+
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    """Ends by itself when this process ends and its input is closed."""
+    command = [sys.executable, "-m", "tests.commands"]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def main() -> None:
+    for name in (*LIBRARIES, *PACKAGES):
+        package = importlib.import_module(name)
+        if name in PACKAGES:
+            for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+                importlib.import_module(module.name)
+    gc.freeze()  # forks neither look through nor copy what they share
+    for line in iter(sys.stdin.readline, ""):
+        request = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            _become(request)  # and end as any command does
+            return
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def _become(request: dict[str, Any]) -> None:
+    for number, path, mode in ((0, os.devnull, os.O_RDONLY), (1, request["out"], os.O_WRONLY | os.O_CREAT)):
+        os.dup2(os.open(path, mode), number)
+    os.dup2(os.open(request["err"], os.O_WRONLY | os.O_CREAT), 2)
+    os.chdir(request["cwd"])
+    sys.argv = request["argv"]
+    if sys.argv[0].endswith(".py"):
+        runpy.run_path(sys.argv[0], run_name="__main__")
+    else:
+        runpy._run_module_as_main(sys.argv[0])  # type: ignore[attr-defined]  # what `python -m` itself calls
+
+
+if __name__ == "__main__":
+    main()
