@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from cardtable.parameters import UserError
+
 # Leave room for everything else that runs.
 USABLE_SHARE = 0.8
 
@@ -42,6 +44,13 @@ def require_memory(needed: float, allowed: int, what: str, how_known: str) -> No
             f"{what} needs {how_known} {readable_bytes(needed)} of memory, {readable_bytes(allowed)} are allowed "
             "(a smaller game takes less, and so does sampling: solvers.mccfr, --solver=external of experiments.solve)"
         )
+
+
+def require_room(needed: float, what: str) -> None:
+    """For arrays whose size somebody has chosen: UserError if they need more memory than there is."""
+    allowed = allowed_bytes(None)
+    if needed > allowed:
+        raise UserError(f"{what} needs {readable_bytes(needed)} of memory; {readable_bytes(allowed)} are free")
 
 
 def readable_bytes(amount: float) -> str:

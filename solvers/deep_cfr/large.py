@@ -25,6 +25,7 @@ from cardtable.executors import Executor, Serial
 from cardtable.player import Player
 from cardtable.randomness import uniform
 from cardtable.rules import Rules
+from solvers.arrays.memory import require_room
 from solvers.deep_cfr.chunks import Chunk, Traversals, make_learner, make_traverser, traverse
 from solvers.deep_cfr.levels import PARTS, Collected, chunk_generator
 from solvers.deep_cfr.players import network_player, networks_of
@@ -33,7 +34,7 @@ from solvers.deep_cfr.settings import Settings, find_device
 from solvers.deep_cfr.trainer import networks_of_seats, strategy_seed
 from solvers.learning.networks import Learner, regression_gradient, require_torch_generator, strategy_gradient
 from solvers.learning.states import require_numbers, require_state
-from solvers.learning.trainer import game_identity, require_iterations
+from solvers.learning.trainer import game_identity, rehearse, require_iterations
 
 CHUNK_NODES = 250_000  # of a chunk whose size is not settled; its rows are kept until it is finished
 FEWEST_CHUNKS = 2  # so that a second thread has something to do
@@ -67,6 +68,7 @@ class Snapshots:
     """Networks of past iterations, each place of the list drawn with probability proportional to the weight t."""
 
     def __init__(self, places: int, size: int, random_numbers: np.ndarray) -> None:
+        require_room(4.0 * places * size, f"{places:,} snapshots of a network with {size:,} weights")
         self.weights = np.zeros((places, size), np.float32)
         self.iteration = np.zeros(places, np.int64)
         self._total = 0.0
@@ -184,6 +186,10 @@ class LargeDeepCFR:
 
     def run(self, iterations: int) -> None:
         require_iterations(iterations)
+        if iterations == 0:
+            seconds, elsewhere = dict(self.seconds), self.seconds_elsewhere
+            rehearse(self, self.settings.replace(traversals=1, training_steps=1, strategy_training_steps=1))
+            self.seconds, self.seconds_elsewhere = seconds, elsewhere
         for _ in range(iterations):
             self._iterate()
 

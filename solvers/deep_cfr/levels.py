@@ -19,6 +19,7 @@ from numba import types
 
 from cardtable.batch import Batch
 from cardtable.compiled import compiled, entry_point
+from cardtable.parameters import UserError
 from cardtable.randomness import generator, sample_index
 from cardtable.rules import (
     ADDRESSES,
@@ -50,7 +51,7 @@ _SHORTS = types.Array(types.int16, 1, "C")
 _TENSORS = types.Array(types.float32, 2, "C")
 
 
-class NodeBudgetError(ValueError):
+class NodeBudgetError(UserError):
     """A traversal visits more nodes than allowed."""
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from cardtable.compiled import compiled
 from cardtable.randomness import uniform
+from solvers.arrays.memory import require_room
 from solvers.learning.states import require_numbers, require_state
 
 
@@ -47,6 +48,7 @@ class MergedReservoir(Sums):
     def __init__(self, table_size: int, num_sets: int, capacity: int, most_actions: int, generator: np.ndarray) -> None:
         super().__init__(table_size)
         self._num_sets = num_sets
+        require_room(capacity * (8 * most_actions + 12), f"a memory of {capacity:,} rows")
         self._row_set = np.empty(capacity, np.int32)
         self._row_weight = np.empty(capacity)
         self._row_values = np.empty((capacity, most_actions))

@@ -14,6 +14,7 @@ import numpy as np
 
 from cardtable.compiled import compiled
 from cardtable.randomness import uniform
+from solvers.arrays.memory import require_room
 from solvers.deep_cfr.memory import reservoir_place
 from solvers.learning.states import require_state
 
@@ -33,6 +34,8 @@ class Reservoir:
         self.inputs = inputs
         self.binary = binary
         kind = (np.uint8, packed_size(inputs)) if binary else (np.float32, inputs)
+        row_bytes = kind[1] * np.dtype(kind[0]).itemsize + 4 * outputs + 4
+        require_room(capacity * row_bytes, f"a memory of {capacity:,} rows")
         self._rows = Rows(
             np.empty((capacity, kind[1]), kind[0]),
             np.empty((capacity, outputs), np.float32),

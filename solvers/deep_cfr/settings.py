@@ -22,8 +22,10 @@ class Settings:
     traversal: Literal["external", "corrected", "rollouts", "algorithm3_biased"] = setting(
         "external", "which of the traverser's actions are tried"
     )
-    traversals: int = setting(5000, "for each player and iteration", lowest=1)
-    tries: int = setting(4, "actions drawn at a decision of the traverser, unless the traversal is external", lowest=1)
+    traversals: int = setting(5000, "for each player and iteration", lowest=1, seconds_each=1e-6)
+    tries: int = setting(
+        4, "actions drawn at a decision of the traverser, unless the traversal is external", lowest=1, highest=1000
+    )
     epsilon: float = setting(0.5, "share of uniform draws in the corrected traversal and in rollouts")
     chunk_traversals: int | None = setting(
         None, "traversals in one piece of work, in games that are not enumerated; none for a few pieces", lowest=1
@@ -36,7 +38,7 @@ class Settings:
     negative_slope: float = setting(0.05, "slope of the activation below zero; 0 is ReLU, whose units can die")
     # training
     loss: Literal["one_sided", "squared"] = setting("one_sided", "of the advantage networks")
-    training_steps: int = setting(10, "for each network and iteration", lowest=1)
+    training_steps: int = setting(10, "for each network and iteration", lowest=1, seconds_each=1e-5)
     batch_size: int = setting(512, "rows of a minibatch; 0, or more than there are, is everything at once")
     learning_rate: float = setting(5e-3, "of the advantage networks")
     warm_start: bool = setting(True, "go on with the last iteration's weights; otherwise train from scratch")
@@ -49,7 +51,9 @@ class Settings:
     # averages
     strategy_network: bool = setting(True, "also train a strategy network")
     strategy_hidden_sizes: tuple[int, ...] = setting((128, 128, 128), "sizes of its hidden layers")
-    strategy_training_steps: int = setting(1500, "of the strategy network, each time it is fitted", lowest=1)
+    strategy_training_steps: int = setting(
+        1500, "of the strategy network, each time it is fitted", lowest=1, seconds_each=1e-5
+    )
     strategy_batch_size: int = setting(1024, "rows of its minibatches; 0 is everything at once")
     strategy_learning_rate: float = setting(3e-3, "of the strategy network, at first; it falls to zero")
     strategy_memory_rows: int | None = setting(None, "rows of each strategy memory; as memory_rows", lowest=1)

@@ -38,7 +38,7 @@ from solvers.learning.networks import (
     strategy_gradient,
 )
 from solvers.learning.states import require_state
-from solvers.learning.trainer import game_identity, require_iterations
+from solvers.learning.trainer import game_identity, rehearse, require_iterations
 from solvers.policies import TablePolicy, table_player
 
 
@@ -136,6 +136,8 @@ class TabulatedDeepCFR:
 
     def run(self, iterations: int) -> None:
         require_iterations(iterations)
+        if iterations == 0:
+            rehearse(self, self.settings.replace(traversals=1, training_steps=1, strategy_training_steps=1))
         for _ in range(iterations):
             self._iterate()
 

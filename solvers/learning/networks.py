@@ -27,9 +27,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from solvers.arrays.memory import require_room
 from solvers.learning.states import require_state
 
 SMALLEST_SCALE = 1e-12
+ARRAYS, FLOAT_BYTES = 5, 4  # weights, new weights, gradients, and the two moments of the optimiser
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual settings
 
 
@@ -86,6 +88,10 @@ class Learner:
         negative_slope: float = 0.0,
     ) -> None:
         self.device = device
+        sizes = [inputs, *hidden_sizes, outputs]
+        weights = sum((before + 1) * after for before, after in itertools.pairwise(sizes))
+        layers = ",".join(map(str, hidden_sizes))
+        require_room(ARRAYS * FLOAT_BYTES * weights, f"a network with hidden layers {layers} ({weights:,} weights)")
         self.shape: dict[str, Any] = {
             "inputs": inputs,
             "hidden_sizes": list(hidden_sizes),

@@ -20,9 +20,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from cardtable.parameters import require, require_whole
 
 
-def setting(default: Any, meaning: str, lowest: int | None = None) -> Any:
-    """A field with a default, a help text and the lowest whole number allowed."""
-    return dataclasses.field(default=default, metadata={"help": meaning, "lowest": lowest})
+def setting(
+    default: Any, meaning: str, lowest: int | None = None, highest: int | None = None, seconds_each: float = 0.0
+) -> Any:
+    """A field with a default, a help text, the whole numbers allowed, and what one more costs at the very least."""
+    known = {"help": meaning, "lowest": lowest, "highest": highest, "seconds_each": seconds_each}
+    return dataclasses.field(default=default, metadata=known)
 
 
 def kind_of(hint: Any) -> Any:
@@ -47,6 +50,6 @@ def check_fields(settings: Any) -> None:
             wanted = "at least one whole number, each 1 or more"
             require(len(value) > 0 and all(type(part) is int and part >= 1 for part in value), name, value, wanted)
         elif kind is int:
-            require_whole(name, value, 0 if lowest is None else lowest)
+            require_whole(name, value, 0 if lowest is None else lowest, field.metadata.get("highest"))
         elif kind is float:
             require(math.isfinite(value), name, value, "numbers, not infinity")

@@ -28,7 +28,7 @@ class Trainer(Protocol):
         """How many are done, those before a checkpoint included. An iteration updates every player once."""
 
     def run(self, iterations: int) -> None:
-        """Does so many more; `run(0)` changes nothing, but may compile what is needed."""
+        """Does so many more; `run(0)` changes nothing, but compiles all that they need, so that they can be timed."""
 
     def metrics(self) -> dict[str, float]:
         """What the trainer itself can say now: `nash_conv`, `exploitability`, `information_sets`, `nodes`, ..."""
@@ -49,6 +49,23 @@ class Trainer(Protocol):
 def game_identity(game: pyspiel.Game) -> dict[str, Any]:
     """Which game a state belongs to, and which version of its rules."""
     return {"game": str(game), "rules_version": rules_version(game)}
+
+
+def rehearse(trainer: Any, small: Any) -> None:
+    """One iteration of a learner with small settings, taken back bit by bit.
+
+    Afterwards all that an iteration needs is compiled, and torch has done what it does only once: what comes next can
+    be timed. For `run(0)`.
+    """
+    settings, state = trainer.settings, trainer.get_state()
+    trainer.settings = small
+    try:
+        trainer.run(1)
+        if small.strategy_network:
+            trainer.train_strategy_networks()
+    finally:
+        trainer.settings = settings
+        trainer.set_state(state)
 
 
 def require_iterations(iterations: int) -> None:

@@ -1,11 +1,14 @@
 """Every trainer counts, runs, describes itself and goes on from a checkpoint in the same way."""
 
+import gc
 import json
 from collections.abc import Callable
 
 import numpy as np
 import pyspiel
 import pytest
+import torch
+from numba.core.dispatcher import Dispatcher
 
 import cardspiel  # noqa: F401 registers our games
 from experiments.running.solver_catalogue import SOLVERS
@@ -15,6 +18,8 @@ from solvers.deep_cfr.trainer import TabulatedDeepCFR
 from solvers.learning.trainer import CannotResumeError, Trainer
 from solvers.toepen.card_tree import build_card_tree
 from solvers.toepen_cfr import ToepenSolver
+
+torch.set_num_threads(1)  # small networks gain nothing from more
 
 TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
 FEW = large_settings(
@@ -64,6 +69,32 @@ def test_iterations_are_counted_and_never_negative(make: Callable[[], Trainer]) 
     trainer.run(2)
     trainer.run(1)
     assert trainer.iterations == 3
+
+
+def loaded_code() -> set[tuple[int, str]]:
+    """All that numba has compiled, or read from its cache, so far in this process."""
+    dispatchers = [thing for thing in gc.get_objects() if issubclass(type(thing), Dispatcher)]
+    return {(id(each), str(signature)) for each in dispatchers for signature in each.overloads}
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_the_first_iteration_finds_everything_compiled(name: str) -> None:
+    """So that seconds of training are seconds of training, with a warm cache or a cold one."""
+    trainer = TRAINERS[name]()
+    trainer.run(0)
+    before = loaded_code()
+    trainer.run(1)
+    assert loaded_code() == before
+
+
+@pytest.mark.parametrize("name", ["tabulated deep", "large deep"])
+def test_a_rehearsal_leaves_nothing_behind(name: str) -> None:
+    rehearsed, other = TRAINERS[name](), TRAINERS[name]()
+    rehearsed.run(2)
+    rehearsed.run(0)
+    rehearsed.run(1)
+    other.run(3)
+    assert same(rehearsed.get_state(), other.get_state())
 
 
 def test_a_trainer_says_what_it_is_and_how_far_it_got(make: Callable[[], Trainer]) -> None:
