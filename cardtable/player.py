@@ -454,7 +454,10 @@ def _imported_bot(text: str, game: pyspiel.Game) -> Player:
         raise UserError(f"the player {text!r} cannot be imported: {error}") from None
 
     def make_bot(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
-        bot = make(game, seat, seed) if takes_seed else make(game, seat)
+        try:
+            bot = make(game, seat, seed) if takes_seed else make(game, seat)
+        except Exception as error:  # somebody else's code: whatever it raises, it made no bot
+            raise UserError(f"the player {text!r} makes no bot: {type(error).__name__}: {error}") from error
         if not isinstance(bot, pyspiel.Bot):
             raise UserError(
                 f"the player {text!r} made {type(bot).__name__}; allowed: functions that make a pyspiel.Bot"

@@ -10,6 +10,7 @@ What OpenSpiel 2.0 expects here, learned by running it:
 
 from __future__ import annotations
 
+import difflib
 import functools
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -23,7 +24,8 @@ from cardtable.parameters import UserError, bad_value, require_player, require_w
 from cardtable.randomness import generator
 from cardtable.rules import CHANCE, TERMINAL, Piece, Rules
 
-LONGEST_NAME = 2000  # of a game in a file: OpenSpiel's parser recurses into parentheses
+CLOSE_NAMES = 3  # that are shown to somebody who mistyped one
+LONGEST_NAME = 2000  # of a game in a file or a flag: OpenSpiel's parser recurses into parentheses
 
 
 class Wording(Protocol):
@@ -89,11 +91,32 @@ def utility_type(rules: Rules) -> pyspiel.GameType.Utility:
 
 
 def load_game(name: str) -> pyspiel.Game:
-    """pyspiel.load_game for a name that somebody typed; UserError, in one line, if there is no such game."""
+    """pyspiel.load_game for a name that somebody typed; UserError, in one line, if there is no such game.
+
+    Misspelt names are found here: OpenSpiel itself would print the names of all its games.
+    """
+    if len(name) > LONGEST_NAME:
+        raise UserError(f"--game has {len(name):,} characters; allowed: up to {LONGEST_NAME:,}")
     try:
+        _require_known_names(name, pyspiel.game_parameters_from_string(name))
         return pyspiel.load_game(name)
     except (pyspiel.SpielError, ValueError) as error:
         raise UserError(f"--game={name} cannot be loaded: {str(error).splitlines()[0]}") from None
+
+
+def _require_known_names(text: str, parameters: Mapping[str, Any]) -> None:
+    """Of a game, of the games inside it, and of their parameters; UserError with those that come closest."""
+    known = {kind.short_name: kind.parameter_specification for kind in pyspiel.registered_games()}
+    name = parameters.get("name", "")
+    if name not in known:
+        close = difflib.get_close_matches(name, known, CLOSE_NAMES, 0.5)
+        meant = f"did you mean {' or '.join(close)}?" if close else "allowed: pyspiel.registered_names()"
+        raise UserError(f"--game={text}: there is no game {name!r}; {meant}")
+    for parameter, value in parameters.items():
+        if parameter != "name" and known[name] and parameter not in known[name]:
+            raise UserError(f"--game={text}: {name} has no {parameter}; allowed: {', '.join(known[name])}")
+        if isinstance(value, Mapping):
+            _require_known_names(text, value)
 
 
 def is_game(text: str, game: pyspiel.Game) -> bool:

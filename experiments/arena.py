@@ -14,50 +14,53 @@ has a dealer, the deal goes round. A player is
 --north_south sits on the first side: the first team of a game with teams, the even seats of a game without. In Cego a
 player so takes the single seat, then the three others.
 
+Games are filed as they are played: a match that was interrupted goes on with --resume.
+
 The mean of a player is per deal; its 95% confidence interval treats the two games of a deal as one observation.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 
-from absl import app, flags
+from absl import flags
 
 import cardspiel  # noqa: F401 registers our games
 from cardtable.match import play_match, require_sequential
-from cardtable.parameters import UserError
 from cardtable.player import find_player
 from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, file_name, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import file_name, write_csv
+from experiments.running.filed_games import FiledGames
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_number,
+    define_out,
+    define_seed,
+    open_directory,
+)
 from experiments.running.match_figures import csv_rows, draw, figures, metrics_of, rows_of
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "python_coinche", "any sequential game OpenSpiel can load, ours included")
 flags.DEFINE_string("north_south", "strong", "the player of the first side; see the top of this module")
 flags.DEFINE_string("east_west", "simple", "the player of the second side")
-flags.DEFINE_integer("deals", 20_000, "deals, each played twice", 1)
-flags.DEFINE_integer("seed", 1, "of the deals and of the players", 0)
+define_count("deals", 20_000, "deals, each played twice", bytes_each=1000, seconds_each=2e-6)
+define_seed("of the deals and of the players")
 define_executor()
-flags.DEFINE_string("out", None, "run directory; default runs/arena_<game>_<north_south>_<east_west>")
+define_out(None, "runs/arena_<game>_<north_south>_<east_west>", resume="the match")
+define_number("checkpoint_seconds", 30.0, "seconds after which games that were played are filed", 0.0)
 flags.DEFINE_bool("quick", False, "only 200 deals")
 
 QUICK_DEALS = 200
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
-    try:
-        run()
-    except UserError as error:
-        sys.exit(f"experiments.arena: {error}")
-
-
-def run() -> None:
+@command
+def main() -> None:
     game = load_game(FLAGS.game)
     require_sequential(game)
     players = [find_player(text, game) for text in (FLAGS.north_south, FLAGS.east_west)]
@@ -65,12 +68,13 @@ def run() -> None:
     names = [player.label for player in players]
     config = {name: getattr(FLAGS, name) for name in ("game", "north_south", "east_west", "seed")} | {"deals": deals}
     stem = file_name(f"arena_{FLAGS.game}_{names[0]}_{names[1]}")
-    directory = RunDirectory(FLAGS.out or f"runs/{stem}", config)
+    directory = open_directory(config, f"runs/{stem}")
     if names[0] == names[1]:
         names = [f"{names[0]} (1)", f"{names[1]} (2)"]
 
     with chosen_executor() as executor, LateProgress("playing", 2 * deals) as progress:
-        match = play_match(game, players[0], players[1], deals, FLAGS.seed, executor, progress.advance)
+        filed = FiledGames(executor, directory.path, "games", FLAGS.checkpoint_seconds)
+        match = play_match(game, players[0], players[1], deals, FLAGS.seed, filed, progress.advance)
     found = [figures(game, match, player) for player in range(2)]
     title = f"{FLAGS.game}: {names[0]} against {names[1]}, {deals:,} deals, each played twice"
     rows = rows_of(names, found)
@@ -86,6 +90,7 @@ def run() -> None:
         f"# {title}\n\n`{command}`\n\nEstimates with 95% confidence intervals; the two games of a deal count as one"
         f" observation.\n\n{tables.markdown(rows)}\n{thinking}![results]({plot.name})\n"
     )
+    filed.forget()
     if thinking:
         tables.console.print(thinking.strip())
     tables.console.print(f"written to {directory.path}")
@@ -100,4 +105,4 @@ def _thinking(names: list[str], milliseconds: list[float]) -> str:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

@@ -6,12 +6,13 @@ python -m experiments.benchmark --suite=playouts
 from __future__ import annotations
 
 import importlib
-import sys
 
-from absl import app, flags
+from absl import flags
 
 from cardtable.executors import Serial
-from experiments.running.flags import chosen_executor, define_executor
+from cardtable.parameters import UserError
+from experiments.running.command import command, start
+from experiments.running.flags import chosen_executor, define_executor, define_out, open_directory
 
 SUITES = {
     "playouts": "random games per second of each game, beside OpenSpiel's C++ hearts and euchre",
@@ -23,22 +24,22 @@ SUITES = {
 
 FLAGS = flags.FLAGS
 flags.DEFINE_enum("suite", None, list(SUITES), "; ".join(f"{name}: {what}" for name, what in SUITES.items()))
-flags.DEFINE_string("out", None, "run directory; default runs/benchmark_<suite>")
+define_out(None, "runs/benchmark_<suite>")
 flags.DEFINE_bool("quick", False, "a short run that only shows that the suite works")
 define_executor()
 flags.mark_flag_as_required("suite")
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     with chosen_executor() as executor:
         if not isinstance(executor, Serial) and FLAGS.suite != "deep":
-            sys.exit(f"the {FLAGS.suite} suite measures speed and runs alone; allowed: --executor=serial")
+            raise UserError(f"the {FLAGS.suite} suite measures speed and runs alone; allowed: --executor=serial")
         options = {"executor": executor} if FLAGS.suite == "deep" else {}
         suite = importlib.import_module(f"experiments.suites.{FLAGS.suite}")
-        suite.run(FLAGS.out or f"runs/benchmark_{FLAGS.suite}", quick=FLAGS.quick, **options)
+        directory = open_directory({"suite": FLAGS.suite, "quick": FLAGS.quick}, f"runs/benchmark_{FLAGS.suite}")
+        suite.run(directory, quick=FLAGS.quick, **options)
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

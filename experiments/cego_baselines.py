@@ -10,34 +10,40 @@ Writes table_3.csv, figure_2.csv, figure_2.png and report.md into the run direct
 
 from __future__ import annotations
 
-import sys
 import time
 
-from absl import app, flags
+from absl import flags
 
 from cardtable.progress import LateProgress
 from cego_spiel.card_strength import trick_wins
 from experiments.cego.random_play import describe_low_cards, figure_2, figure_2_rows, report, table_3
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_out,
+    define_seed,
+    open_directory,
+)
 
 FLAGS = flags.FLAGS
-flags.DEFINE_integer("games", 1_000_000, "games per sub-game, and for the figure", 1000)
-flags.DEFINE_integer("seed", 1, "of all games", 0)
+define_count("games", 1_000_000, "games per sub-game, and for the figure", 1000, bytes_each=100, seconds_each=1e-5)
+define_seed("of all games")
 define_executor("threads:2")
-flags.DEFINE_string("out", "runs/cego_baselines", "run directory")
+define_out("runs/cego_baselines")
 flags.DEFINE_bool("quick", False, "only 20,000 games")
 
 QUICK_GAMES = 20_000
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     games = QUICK_GAMES if FLAGS.quick else FLAGS.games
-    directory = RunDirectory(FLAGS.out, {"games": games, "seed": FLAGS.seed})
-    start = time.monotonic()
+    directory = open_directory({"games": games, "seed": FLAGS.seed})
+    before = time.monotonic()
 
     with chosen_executor() as executor:
         table = table_3(games, FLAGS.seed, executor)
@@ -52,9 +58,9 @@ def main(argv: list[str]) -> None:
     words = describe_low_cards(wins)
     print(words)
 
-    directory.write_report(report(table, words, games, time.monotonic() - start))
+    directory.write_report(report(table, words, games, time.monotonic() - before))
     print(f"written to {directory.path}")
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

@@ -14,10 +14,8 @@ Three pieces, from what nobody can doubt to what a player can use:
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
-from absl import app, flags
+from absl import flags
 
 from experiments.coinche.all_pass import (
     CAPOT_GAIN,
@@ -28,23 +26,31 @@ from experiments.coinche.all_pass import (
     open_play,
 )
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_out,
+    define_seed,
+    open_directory,
+)
 
 FLAGS = flags.FLAGS
 if __name__ == "__main__":
-    flags.DEFINE_integer("deals", 200_000, "played with hidden cards", 2)
-    flags.DEFINE_integer("open_deals", 20_000, "played with open cards", 2)
-    flags.DEFINE_integer("seed", 1, "of the deals")
+    define_count("deals", 200_000, "played with hidden cards", 2, bytes_each=1000, seconds_each=1e-6)
+    define_count("open_deals", 20_000, "played with open cards", 2, bytes_each=100, seconds_each=1e-4)
+    define_seed("of the deals")
     define_executor("threads:2")
-    flags.DEFINE_string("out", "runs/coinche_all_pass", "run directory")
+    define_out("runs/coinche_all_pass")
     flags.DEFINE_bool("quick", False, "a hundredth of the deals, and no count of sure capots")
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     share = 100 if FLAGS.quick else 1
+    directory = open_directory({name: FLAGS[name].value for name in ("deals", "open_deals", "seed", "quick")})
     report = "# Everybody passes?\n\nNorth speaks first and leads; the other three always pass.\n\n"
     if not FLAGS.quick:
         counts = np.zeros(2, np.int64)
@@ -64,13 +70,10 @@ def main(argv: list[str]) -> None:
     with chosen_executor() as executor:
         rows += [open_play(name, max(2, FLAGS.open_deals // share), FLAGS.seed, executor) for name in OPENINGS]
     tables.show("What opening brings where everybody else passes (0 for passing too)", rows)
-    directory = RunDirectory(
-        FLAGS.out, {"deals": FLAGS.deals, "open_deals": FLAGS.open_deals, "seed": FLAGS.seed, "quick": FLAGS.quick}
-    )
     write_csv(directory.path / "results.csv", rows)
     directory.write_report(report + tables.markdown(rows))
     tables.console.print(f"Written to {directory.path}")
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

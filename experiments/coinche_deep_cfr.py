@@ -9,34 +9,39 @@ and C6 to C8; with few iterations it says so instead of judging.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from absl import app, flags
+from absl import flags
 from matplotlib.figure import Figure
 from rich.progress import track
 
 from cardtable.executors import Serial
-from cardtable.parameters import UserError
 from experiments.coinche.all_pass import heuristic_play
 from experiments.coinche.deep_runs import Job, train_run
 from experiments.running import tables
+from experiments.running.command import command, start
 from experiments.running.deep_training import ITSELF, Options
-from experiments.running.directory import RunDirectory
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.directory import holds_a_run
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_number,
+    define_out,
+    define_seed,
+    open_directory,
+)
 from experiments.running.loop import Limits, Row
-from solvers.deep_cfr.levels import NodeBudgetError
 
 FLAGS = flags.FLAGS
-flags.DEFINE_float("seconds", 900.0, "CPU seconds of training of each of the twelve runs", 0.0)
-flags.DEFINE_integer("seed", 1, "of networks, traversals and games")
-flags.DEFINE_string("out", "runs/coinche_deep_cfr", "run directory; each run has a folder in it")
-flags.DEFINE_bool("resume", False, "go on with the runs in --out")
+define_number("seconds", 900.0, "CPU seconds of training of each of the twelve runs", 0.0)
+define_seed("of networks, traversals and games")
+define_out("runs/coinche_deep_cfr", resume="the runs")
 flags.DEFINE_bool("quick", False, "a few iterations that only show that it works")
 flags.DEFINE_bool("paper", False, "networks, memories and training of the paper's table of hyperparameters")
-flags.DEFINE_integer("games", 1000, "games per evaluation", 1)
+define_count("games", 1000, "games per evaluation", bytes_each=500, seconds_each=1e-5)
 define_executor()
 
 SELF_PLAY_GAME = "python_coinche"
@@ -52,13 +57,9 @@ ENOUGH_ITERATIONS = 100  # fewer say nothing about the paper's 5,000
 Curves = dict[tuple[str, str], list[Row]]  # (opponents or "itself", name of the traversal): metrics
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
-    try:
-        study(FLAGS.out)
-    except (UserError, NodeBudgetError) as error:
-        sys.exit(f"experiments.coinche_deep_cfr: {error}")
+@command
+def main() -> None:
+    study(FLAGS.out)
 
 
 def folder(opponents: str, traversal: str) -> str:
@@ -89,10 +90,12 @@ def job(out: str, opponents: str, traversal: str) -> Job:
         paper=FLAGS.paper,
         settings=settings(opponents, traversal),
     )
-    return Job(options, str(path), Limits(seconds=FLAGS.seconds), FLAGS.resume and path.exists())
+    limits = Limits(seconds=FLAGS.seconds)
+    return Job(options, str(path), limits, FLAGS.resume and holds_a_run(path), FLAGS.overwrite)
 
 
 def study(out: str) -> None:
+    directory = open_directory({"seconds": FLAGS.seconds, "seed": FLAGS.seed, "paper": FLAGS.paper})
     runs = [(opponents, traversal) for opponents in (ITSELF, *OPPONENTS) for traversal in TRAVERSALS]
     given = [job(out, *run) for run in runs]
     with chosen_executor() as executor:
@@ -101,7 +104,6 @@ def study(out: str) -> None:
         curves = track(answers, "runs", total=len(given), disable=not quiet)
         found: Curves = dict(zip(runs, curves, strict=True))
     tables.console.quiet = False
-    directory = RunDirectory(out, {"seconds": FLAGS.seconds, "seed": FLAGS.seed, "paper": FLAGS.paper})
     pictures = [
         directory.save_figure(self_play_figure(found), "self_play"),
         directory.save_figure(opponents_figure(found), "opponents"),
@@ -219,4 +221,4 @@ def _grid(found: Curves, opponents: Any, figures: list[str]) -> Figure:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

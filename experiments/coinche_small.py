@@ -10,13 +10,12 @@ distance from an equilibrium stands above the tables.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import defaultdict
 from typing import Any, NamedTuple
 
 import pyspiel
-from absl import app, flags
+from absl import flags
 from open_spiel.python import policy as openspiel_policy
 from rich.progress import Progress
 
@@ -25,15 +24,17 @@ from coinche_spiel.cards import NUM_CARDS, SUIT_NAMES
 from coinche_spiel.small import SMALL_VARIANTS
 from coinche_spiel.state import COINCHE
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import define_count, define_out, open_directory
 from solvers.cfr import CFRSolver
 
 FLAGS = flags.FLAGS
 DUELS = ("D0", "D1")
 if __name__ == "__main__":
     flags.DEFINE_enum("variant", "D1", DUELS, "which duel")
-    flags.DEFINE_integer("iterations", 3000, "of Discounted CFR", 1)
-    flags.DEFINE_string("out", None, "run directory; default runs/coinche_small_<variant>")
+    define_count("iterations", 3000, "of Discounted CFR", seconds_each=1e-4)
+    define_out(None, "runs/coinche_small_<variant>")
     flags.DEFINE_bool("quick", False, "only 100 iterations")
 
 QUICK_ITERATIONS = 100
@@ -171,13 +172,14 @@ def solve(variant: str, iterations: int) -> tuple[pyspiel.Game, CFRSolver]:
     return game, solver
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     iterations = QUICK_ITERATIONS if FLAGS.quick else FLAGS.iterations
-    start = time.process_time()
+    config = {"variant": FLAGS.variant, "iterations": iterations}
+    directory = open_directory(config, f"runs/coinche_small_{FLAGS.variant}")
+    before = time.process_time()
     game, solver = solve(FLAGS.variant, iterations)
-    seconds = time.process_time() - start
+    seconds = time.process_time() - before
     with tables.console.status("reading the auctions"):
         auctions = Auctions(game, solver.average_policy())
     nash_conv = solver.nash_conv()
@@ -201,9 +203,6 @@ def main(argv: list[str]) -> None:
     coinches = coinche_rows(auctions)
     if coinches:
         parts["Coinches"] = coinches
-    directory = RunDirectory(
-        FLAGS.out or f"runs/coinche_small_{FLAGS.variant}", {"variant": FLAGS.variant, "iterations": iterations}
-    )
     for title, rows in parts.items():
         tables.show(title, rows)
         write_csv(directory.path / f"{title.split(',')[0].lower().replace(' ', '_')}.csv", rows)
@@ -213,4 +212,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

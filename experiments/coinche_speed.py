@@ -7,26 +7,27 @@ of both solvers are compared on the way, and a difference stops the run.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from absl import app, flags
+from absl import flags
 from rich.progress import track
 
 from coinche_spiel.cards import list_cards
 from coinche_spiel.double_dummy import can_make, solve_cards, solve_trumps
 from coinche_spiel.fast_play import random_deals, random_plays
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import define_count, define_out, define_seed, open_directory
 
 FLAGS = flags.FLAGS
 if __name__ == "__main__":
-    flags.DEFINE_integer("deals", 150, "deals to measure on", 1)
-    flags.DEFINE_integer("seed", 1, "of the deals")
-    flags.DEFINE_string("out", "runs/coinche_speed", "run directory")
+    define_count("deals", 150, "deals to measure on", bytes_each=100, seconds_each=0.01)
+    define_seed("of the deals")
+    define_out("runs/coinche_speed")
     flags.DEFINE_bool("quick", False, "only 3 deals")
 
 SUIT_THERE = (0, 1, 3, 2)  # colver orders suits S H D C
@@ -125,12 +126,11 @@ def import_colver() -> Any:
     return colver
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     deals = 3 if FLAGS.quick else FLAGS.deals
+    directory = open_directory({"deals": deals, "seed": FLAGS.seed})
     rows = measure(deals, FLAGS.seed, show_progress=True)
-    directory = RunDirectory(FLAGS.out, {"deals": deals, "seed": FLAGS.seed})
     title = f"Coinche, CPU time per unit of work, one core, {deals} deals"
     tables.show(title, rows)
     write_csv(directory.path / "results.csv", rows)
@@ -139,4 +139,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

@@ -11,15 +11,15 @@ The player is North; --leader says who leads the first trick. Writes results.csv
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import matplotlib
 import numpy as np
-from absl import app, flags
+from absl import flags
 from rich.progress import track
 
 from cardtable.executors import Executor, Serial
+from cardtable.parameters import UserError
 from coinche_spiel.cards import (
     ALL_CARDS,
     NUM_RANKS,
@@ -33,23 +33,31 @@ from coinche_spiel.cards import (
 )
 from experiments.coinche.open_cards import BATCH, Part, solve_part
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_out,
+    define_seed,
+    open_directory,
+)
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 FLAGS = flags.FLAGS
+EXAMPLE = "JS 9S AS 7S AH 10H 8C KD"
 if __name__ == "__main__":
-    flags.DEFINE_string("hand", None, 'eight cards, such as "JS 9S AS 7S AH 10H 8C KD"')
-    flags.DEFINE_integer("worlds", 1000, "random deals of the other cards", 2)
+    flags.DEFINE_string("hand", None, f'eight cards, such as "{EXAMPLE}"; needed')
+    define_count("worlds", 1000, "random deals of the other cards", 2, bytes_each=500, seconds_each=1e-4)
     flags.DEFINE_enum("leader", "N", list(SEAT_NAMES), "who leads the first trick; the hand is North's")
-    flags.DEFINE_integer("seed", 1, "of the deals")
+    define_seed("of the deals")
     define_executor("threads:2")
-    flags.DEFINE_string("out", "runs/coinche_study", "run directory")
+    define_out("runs/coinche_study")
     flags.DEFINE_bool("quick", False, "only 20 worlds")
-    flags.mark_flag_as_required("hand")
 
 QUICK_WORLDS = 20
 VALUES = range(80, 170, 10)
@@ -85,9 +93,9 @@ def study(
     """(4, worlds) points of North and South by trump; 252 where they take all tricks."""
     deals = sample_worlds(hand, worlds, seed)
     parts = [
-        Part(deals[start : start + BATCH], trump, leader)
+        Part(deals[first : first + BATCH], trump, leader)
         for trump in range(NUM_SUITS)
-        for start in range(0, worlds, BATCH)
+        for first in range(0, worlds, BATCH)
     ]
     answers = (executor or Serial()).map(solve_part, parts, None)
     solved = list(track(answers, "solving", total=len(parts), disable=not show_progress))
@@ -137,20 +145,21 @@ def plot(points: np.ndarray, hand: int) -> Figure:
     return figure
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help (a hand needs quotes)")
+@command
+def main() -> None:
+    if FLAGS.hand is None:
+        raise UserError(f'which hand? Say it with eight cards, as in --hand="{EXAMPLE}"')
     try:
         hand = parse_hand(FLAGS.hand)
     except ValueError as error:
-        sys.exit(f"experiments.coinche_study: --hand: {error}")
+        raise UserError(f"--hand: {error}") from None
     worlds = QUICK_WORLDS if FLAGS.quick else FLAGS.worlds
     leader = SEAT_NAMES.index(FLAGS.leader)
+    config = {"hand": cards_text(hand), "worlds": worlds, "leader": FLAGS.leader, "seed": FLAGS.seed}
+    directory = open_directory(config)
     with chosen_executor() as executor:
         points = study(hand, worlds, leader, FLAGS.seed, executor, show_progress=True)
     rows = summary(points)
-    config = {"hand": cards_text(hand), "worlds": worlds, "leader": FLAGS.leader, "seed": FLAGS.seed}
-    directory = RunDirectory(FLAGS.out, config)
     title = f"{cards_text(hand)}: {worlds:,} worlds, {FLAGS.leader} leads, points with open cards"
     tables.show(title, short(rows))
     write_csv(directory.path / "results.csv", rows)
@@ -159,4 +168,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

@@ -13,19 +13,25 @@ bit, that of a run that was never interrupted. Seconds are CPU seconds of the pr
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import torch
-from absl import app, flags
+from absl import flags
 from open_spiel.python import games as _openspiel_python_games  # noqa: F401 registers OpenSpiel's Python games
 
 import cardspiel  # noqa: F401 registers ours
-from cardtable.parameters import UserError
+from experiments.running.command import command, start
 from experiments.running.deep_training import Options, train
-from experiments.running.flags import chosen_executor, define_executor, define_run, define_settings, given_settings
+from experiments.running.directory import file_name
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_run,
+    define_settings,
+    given_settings,
+)
 from experiments.running.loop import Limits
-from solvers.deep_cfr.levels import NodeBudgetError
 from solvers.deep_cfr.settings import Settings
 
 FLAGS = flags.FLAGS
@@ -36,32 +42,29 @@ flags.DEFINE_bool("paper", False, "networks, memories and training of the Coinch
 flags.DEFINE_string(
     "opponents", "", "who holds the other team's seats for good: random or a player of the game; empty for self-play"
 )
-flags.DEFINE_integer("games", 1000, "games per evaluation of a game that is not enumerated", 1)
+define_count("games", 1000, "games per evaluation of a game that is not enumerated", bytes_each=500, seconds_each=1e-5)
 define_run("runs/deep_cfr_<game>")
 define_settings(Settings)
 define_executor()
 ASKED = ("game", "engine", "seed", "opponents", "games", "quick", "paper")
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
     asked: dict[str, Any] = {name: FLAGS[name].value for name in ASKED}
-    try:
-        with chosen_executor() as executor:
-            train(
-                Options(**asked, settings=given_settings(Settings)),
-                FLAGS.out or f"runs/deep_cfr_{FLAGS.game}",
-                Limits(FLAGS.iterations, FLAGS.seconds),
-                resume=FLAGS.resume,
-                checkpoint_seconds=FLAGS.checkpoint_seconds,
-                executor=executor,
-            )
-    except (UserError, NodeBudgetError) as error:
-        sys.exit(f"experiments.deep_cfr: {error}")
+    with chosen_executor() as executor:
+        train(
+            Options(**asked, settings=given_settings(Settings)),
+            FLAGS.out or f"runs/{file_name(f'deep_cfr_{FLAGS.game}')}",
+            Limits(FLAGS.iterations, FLAGS.seconds),
+            resume=FLAGS.resume,
+            overwrite=FLAGS.overwrite,
+            checkpoint_seconds=FLAGS.checkpoint_seconds,
+            executor=executor,
+        )
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 import pyspiel
-from absl import app
 from rich.live import Live
 from rich.table import Table
 
 import cardspiel  # noqa: F401 registers the games
+from experiments.running.command import command, start
 from experiments.running.tables import console
 from solvers.cfr import CFRSolver
 
@@ -35,7 +35,8 @@ Next: .venv/bin/python -m experiments.solve --game=leduc_poker --iterations=5000
 """
 
 
-def main(_: list[str]) -> None:
+@command
+def main() -> None:
     console.print(INTRODUCTION)
     table = Table(title="Exploitability after 10, 100 and 1,000 iterations", title_justify="left")
     table.add_column("game", no_wrap=True)
@@ -59,4 +60,4 @@ def main(_: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

@@ -12,9 +12,7 @@ Writes table_2.csv, monte_carlo.csv, monte_carlo.png and report.md into the run 
 
 from __future__ import annotations
 
-import sys
-
-from absl import app, flags
+from absl import flags
 
 from experiments.gongzhu.matches import (
     Matches,
@@ -26,39 +24,45 @@ from experiments.gongzhu.matches import (
     table_2_rows,
 )
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_out,
+    define_seed,
+    open_directory,
+    whole_numbers,
+)
 
 FLAGS = flags.FLAGS
-flags.DEFINE_integer("deals", 4096, "duplicate deals per match of Table 2", 16)
-flags.DEFINE_integer("search_deals", 1024, "duplicate deals per match of the Monte Carlo player", 16)
+define_count("deals", 4096, "duplicate deals per match of Table 2", 16, bytes_each=1000, seconds_each=1e-5)
+define_count(
+    "search_deals", 1024, "duplicate deals per match of the Monte Carlo player", 16, bytes_each=1000, seconds_each=1e-3
+)
 flags.DEFINE_list("worlds", ["10", "30", "100"], "numbers of worlds of the Monte Carlo player")
-flags.DEFINE_integer("best_worlds", 100, "worlds of the Monte Carlo player in Table 2", 1)
-flags.DEFINE_integer("seed", 1, "of deals and players", 0)
+define_count("best_worlds", 100, "worlds of the Monte Carlo player in Table 2", seconds_each=1e-2)
+define_seed("of deals and players")
 define_executor("threads:2")
-flags.DEFINE_string("out", "runs/gongzhu_baselines", "run directory")
+define_out("runs/gongzhu_baselines")
 flags.DEFINE_bool("quick", False, "32 deals per match, and at most 10 worlds")
 
 QUICK_DEALS = 32
 QUICK_WORLDS = 10
+MOST_WORLDS = 10**6
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
-    try:
-        worlds = sorted({int(number) for number in FLAGS.worlds})
-    except ValueError:
-        sys.exit(f"--worlds is {','.join(FLAGS.worlds)}; allowed: numbers with commas between them, such as 10,100")
-    if not worlds or worlds[0] < 1:
-        sys.exit(f"--worlds is {','.join(FLAGS.worlds)}; allowed: one or more numbers from 1")
+@command
+def main() -> None:
+    worlds = sorted(set(whole_numbers("--worlds", FLAGS.worlds, highest=MOST_WORLDS)))
     deals, search_deals, best_worlds = FLAGS.deals, FLAGS.search_deals, FLAGS.best_worlds
     if FLAGS.quick:
         deals = search_deals = QUICK_DEALS
         worlds = [min(number, QUICK_WORLDS) for number in worlds[:1]]
         best_worlds = min(best_worlds, QUICK_WORLDS)
     config = {"deals": deals, "search_deals": search_deals, "worlds": worlds, "best_worlds": best_worlds}
-    directory = RunDirectory(FLAGS.out, config | {"seed": FLAGS.seed})
+    directory = open_directory(config | {"seed": FLAGS.seed})
 
     with chosen_executor() as executor:
         runner = Matches(FLAGS.seed, executor)
@@ -78,4 +82,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

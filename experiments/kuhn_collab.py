@@ -15,11 +15,10 @@ metrics.csv (the bounds as they close in), pictures and report.md into the run d
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
-from absl import app, flags
+from absl import flags
 from rich.progress import Progress as ProgressBar
 
 from cardtable.executors import Executor
@@ -30,26 +29,33 @@ from experiments.kuhn.plots import advantage_figure, opening_figure, team_value_
 from experiments.kuhn.report import Findings, bounds_rows, report
 from experiments.kuhn.signals import opening_signals, signals_figure
 from experiments.running import tables
+from experiments.running.command import command, start
 from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_out,
+    define_seed,
+    open_directory,
+)
 from solvers import team
 from solvers.team import Progress, TeamEquilibrium
 
 FLAGS = flags.FLAGS
-flags.DEFINE_integer("starts", 20, "random starts of each algorithm", 2)
-flags.DEFINE_integer("iterations", 1000, "full-batch CFR iterations of each start", 1)
-flags.DEFINE_integer("seed", 1, "of the random starts", 0)
+define_count("starts", 20, "random starts of each algorithm", 2, bytes_each=100_000, seconds_each=1e-2)
+define_count("iterations", 1000, "full-batch CFR iterations of each start", seconds_each=1e-4)
+define_seed("of the random starts")
 define_executor("processes:2")
-flags.DEFINE_string("out", "runs/kuhn_collab", "run directory")
+define_out("runs/kuhn_collab")
 flags.DEFINE_bool("quick", False, "3 starts, 30 iterations, team equilibria that stop early, no shared cards")
 
 QUICK_STARTS, QUICK_ITERATIONS, QUICK_ORACLE_ITERATIONS = 3, 30, 8
 ORACLE_ITERATIONS = 1000  # far more than any of the games needs
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     with chosen_executor() as executor:
         if FLAGS.quick:
             run(QUICK_STARTS, QUICK_ITERATIONS, QUICK_ORACLE_ITERATIONS, executor)
@@ -60,7 +66,7 @@ def main(argv: list[str]) -> None:
 def run(starts: int, iterations: int, oracle_iterations: int, executor: Executor) -> None:
     clock = time.monotonic()
     config = {"starts": starts, "iterations": iterations, "seed": FLAGS.seed, "quick": FLAGS.quick}
-    directory = RunDirectory(FLAGS.out, config)
+    directory = open_directory(config)
     laboratory = Laboratory()
     study = _study(laboratory, directory, starts, iterations, executor)
     steps: list[Progress] = []
@@ -141,4 +147,4 @@ def _plan_rows(laboratory: Laboratory, equilibrium: TeamEquilibrium) -> list[dic
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

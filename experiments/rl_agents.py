@@ -11,36 +11,29 @@ thousand steps show that the agents learn, not how far they get.
 from __future__ import annotations
 
 import importlib.util
-import sys
 
-from absl import app, flags
+from absl import flags
 
 from cardtable.parameters import UserError
 from cardtable.spiel import CardGame, load_game
 from experiments.running import tables
-from experiments.running.directory import RunDirectory
+from experiments.running.command import command, start
+from experiments.running.directory import file_name
+from experiments.running.flags import define_count, define_out, define_seed, open_directory
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "python_cego", "any card game of the project")
 flags.DEFINE_enum("agent", "dqn", ["dqn", "nfsp"], "which of OpenSpiel's agents")
-flags.DEFINE_integer("episodes", 2000, "games to train on", 1)
-flags.DEFINE_integer("measurements", 4, "how often to measure while training", 1)
-flags.DEFINE_integer("evaluation_games", 10_000, "games per measurement", 100)
-flags.DEFINE_integer("seed", 1, "of agent, opponents and games", 0)
-flags.DEFINE_string("out", None, "run directory; default runs/rl_agents_<agent>_<game>")
+define_count("episodes", 2000, "games to train on", seconds_each=1e-3)
+define_count("measurements", 4, "how often to measure while training", bytes_each=1000)
+define_count("evaluation_games", 10_000, "games per measurement", 100, bytes_each=1000, seconds_each=1e-5)
+define_seed("of agent, opponents and games")
+define_out(None, "runs/rl_agents_<agent>_<game>")
 flags.DEFINE_bool("quick", False, "only 40 games of training and 500 of evaluation")
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
-    try:
-        run()
-    except UserError as error:
-        sys.exit(f"experiments.rl_agents: {error}")
-
-
-def run() -> None:
+@command
+def main() -> None:
     if importlib.util.find_spec("tree") is None:
         raise UserError("OpenSpiel's torch agents need dm-tree, which it does not install: pip install dm-tree")
     import torch
@@ -55,8 +48,7 @@ def run() -> None:
     evaluation_games = 500 if FLAGS.quick else FLAGS.evaluation_games
     config = {"game": FLAGS.game, "agent": FLAGS.agent, "episodes": episodes, "seed": FLAGS.seed}
     config |= {"evaluation_games": evaluation_games}
-    name = FLAGS.game.replace("/", "_")
-    directory = RunDirectory(FLAGS.out or f"runs/rl_agents_{FLAGS.agent}_{name}", config)
+    directory = open_directory(config, f"runs/{file_name(f'rl_agents_{FLAGS.agent}_{FLAGS.game}')}")
 
     rows = train(game, FLAGS.agent, episodes, FLAGS.measurements, evaluation_games, FLAGS.seed, directory)
     title = f"{FLAGS.agent} in seat {LEARNER} of {FLAGS.game} against random players"
@@ -69,4 +61,4 @@ def run() -> None:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

@@ -11,11 +11,10 @@ Games whose players forget are solved on the tree or by sampling, and judged in 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import pyspiel
-from absl import app, flags
+from absl import flags
 from matplotlib.figure import Figure
 from open_spiel.python import games as _openspiel_python_games  # noqa: F401 registers OpenSpiel's Python games
 
@@ -23,7 +22,9 @@ import cardspiel  # noqa: F401 registers ours
 from cardtable.parameters import UserError
 from cardtable.spiel import load_game
 from experiments.running import plots, tables
-from experiments.running.flags import define_run
+from experiments.running.command import command, start
+from experiments.running.directory import file_name
+from experiments.running.flags import define_number, define_run
 from experiments.running.judging import Judge, judged_in
 from experiments.running.loop import Clock, Limits, Row, Run, Task
 from experiments.running.solver_catalogue import IMPERFECT_RECALL, SAMPLING, SOLVERS
@@ -36,24 +37,25 @@ from solvers.policies import TablePolicy
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "leduc_poker", "any sequential game OpenSpiel can load, ours included")
 flags.DEFINE_enum("solver", "cfr_plus", list(SOLVERS), "the algorithm; openspiel_... are OpenSpiel's own")
-flags.DEFINE_float("target_exploitability", None, "stop when exploitability (NashConv / players) is this low", 0.0)
+define_number("target_exploitability", None, "stop when exploitability (NashConv / players) is this low", 0.0)
 define_run("runs/<game>_<solver>", "stop after so many iterations (default 1,000 if nothing else stops it)")
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     target = FLAGS.target_exploitability
     limit = FLAGS.iterations
     if limit is None and FLAGS.seconds is None and target is None:
         limit = 1000
-    try:
-        limits = Limits(limit, FLAGS.seconds, None if target is None else ("exploitability", target))
-        out = FLAGS.out or f"runs/{FLAGS.game}_{FLAGS.solver}"
-        task = Solution(load_game(FLAGS.game), FLAGS.solver, FLAGS.seed).task()
-        Run(task, out, limits, resume=FLAGS.resume, checkpoint_seconds=FLAGS.checkpoint_seconds).go()
-    except (UserError, GameTooLargeError) as error:
-        sys.exit(f"experiments.solve: {error}")
+    limits = Limits(limit, FLAGS.seconds, None if target is None else ("exploitability", target))
+    Run(
+        Solution(load_game(FLAGS.game), FLAGS.solver, FLAGS.seed).task(),
+        FLAGS.out or f"runs/{file_name(f'{FLAGS.game}_{FLAGS.solver}')}",
+        limits,
+        resume=FLAGS.resume,
+        overwrite=FLAGS.overwrite,
+        checkpoint_seconds=FLAGS.checkpoint_seconds,
+    ).go()
 
 
 class Solution:
@@ -141,4 +143,4 @@ class Solution:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

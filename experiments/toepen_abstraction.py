@@ -11,17 +11,17 @@ the profile in the unabstracted game.
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
 import numpy as np
-from absl import app, flags
+from absl import flags
 from rich.progress import track
 
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import chosen_executor, define_count, define_executor, define_out, open_directory
 from experiments.toepen.abstractions import NONE, OURS, RULES, Plan, Result, prepared, train
 
 FLAGS = flags.FLAGS
@@ -177,10 +177,9 @@ def plot(results: list[Result], column: str, title: str, label: str, rules: list
     return figure
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
-    start = time.perf_counter()
+@command
+def main() -> None:
+    before = time.perf_counter()
     quick = FLAGS.quick
     plan = Plan(
         size=QUICK_SIZE if quick else SIZE,
@@ -192,7 +191,7 @@ def main(argv: list[str]) -> None:
         measure_iterations=1_000 if quick else FLAGS.measure_iterations,
     )
     seeds = range(2 if quick else FLAGS.seeds)
-    run = RunDirectory(FLAGS.out, {**plan._asdict(), "seeds": len(seeds)})
+    run = open_directory({**plan._asdict(), "seeds": len(seeds)})
     results: list[Result] = []
     with chosen_executor() as executor:
         answers = executor.map(train, seeds, plan)
@@ -221,24 +220,24 @@ def main(argv: list[str]) -> None:
         "deviation is that of the runs.\n\n"
         f"{tables.markdown(rows)}\n## Claims of the thesis\n\n{tables.markdown(judged)}\n"
         "![score](score.png)\n![NashConv](nash_conv.png)\n![information sets met](information_sets_met.png)\n\n"
-        f"Everything took {time.perf_counter() - start:.0f} s.\n"
+        f"Everything took {time.perf_counter() - before:.0f} s.\n"
     )
     tables.console.print(f"report in {run.path}")
 
 
 def define_flags() -> None:
-    flags.DEFINE_string("out", "runs/toepen_abstraction", "run directory")
+    define_out("runs/toepen_abstraction")
     flags.DEFINE_enum("isomorphism", "orbit", ["orbit", "thesis"], "card isomorphism under the abstraction")
     flags.DEFINE_enum("algorithm", "textbook", ["textbook", "thesis"], "external sampling, or as the thesis did it")
     flags.DEFINE_bool("follow_suit", True, "False: the game of the thesis's program, without the duty")
-    flags.DEFINE_integer("iterations", 100_000, "training iterations, each updating both players", lower_bound=1)
-    flags.DEFINE_integer("evaluations", 100, "evaluations on the way", lower_bound=1)
-    flags.DEFINE_integer("measure_iterations", 100_000, "iterations of the thesis's final measure", lower_bound=1)
-    flags.DEFINE_integer("seeds", 15, "runs", lower_bound=1)
+    define_count("iterations", 100_000, "training iterations, each updating both players", seconds_each=1e-6)
+    define_count("evaluations", 100, "evaluations on the way", bytes_each=1000, seconds_each=1e-3)
+    define_count("measure_iterations", 100_000, "iterations of the thesis's final measure", seconds_each=1e-6)
+    define_count("seeds", 15, "runs", bytes_each=100_000, seconds_each=0.1)
     define_executor("processes")
     flags.DEFINE_bool("quick", False, "a short run on a small game that only shows that everything works")
 
 
 if __name__ == "__main__":
     define_flags()
-    app.run(main)
+    start(main)

@@ -11,15 +11,15 @@ NashConv of the solution is measured in the game itself.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from absl import app, flags
+from absl import flags
 from rich.progress import track
 
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import chosen_executor, define_executor, define_out, open_directory
 from experiments.toepen.counts import THESIS, count, loss
 
 FLAGS = flags.FLAGS
@@ -56,18 +56,17 @@ def plot(rows: list[dict[str, Any]]) -> Any:
     axes.set_ylabel("number, both players")
     names = [f"{row['setting']}\n{'bets' if row['betting'] else 'no bets'}" for row in shown]
     axes.set_xticks(range(len(shown)), names)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)  # no bar is that high
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title("Information sets of two-player Toepen (suits-ranks-hand size)", loc="left")
     return figure
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     settings = [setting for setting in THESIS if not (FLAGS.quick and setting == (3, 3, 3, True))]
     work = [(setting, follow) for setting in settings for follow in ((True, False) if setting[3] else (True,))]
-    run = RunDirectory(FLAGS.out, {"quick": FLAGS.quick})
+    run = open_directory({"quick": FLAGS.quick})
     with chosen_executor() as executor:
         rows = list(track(executor.map(count, work, None), "counting", total=len(work), console=tables.console))
         write_csv(run.path / "counts.csv", rows)
@@ -97,7 +96,7 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    flags.DEFINE_string("out", "runs/toepen_counts", "run directory")
+    define_out("runs/toepen_counts")
     define_executor()
     flags.DEFINE_bool("quick", False, "leave out the largest setting, and solve only without betting")
-    app.run(main)
+    start(main)

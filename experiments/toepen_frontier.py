@@ -2,24 +2,30 @@
 
 python -m experiments.toepen_frontier                     solves one size after the other, to NashConv <= 0.01
 
+What is solved is filed: a run that was interrupted goes on with --resume, size by size.
+
 Exact solutions are those of the orbit quotient, whose NashConv is that of the lifted profile in the whole game.
 `experiments.toepen_full_game` goes on where this ends.
 """
 
 from __future__ import annotations
 
-import sys
+import json
+from pathlib import Path
 from typing import Any
 
-from absl import app, flags
+from absl import flags
 
 import cardspiel  # noqa: F401
 from cardtable.executors import Executor
+from cardtable.files import write_atomically
+from cardtable.parameters import UserError
 from experiments.running import tables
+from experiments.running.command import command, start
 from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.flags import chosen_executor, define_executor, define_number, define_out, open_directory
 from experiments.toepen import openings
-from experiments.toepen.frontier import Plan, sizes_of, solve_in_own_process
+from experiments.toepen.frontier import Plan, Solved, sizes_of, solve_in_own_process
 from toepen_spiel.rules import toepen_rules
 
 FLAGS = flags.FLAGS
@@ -27,6 +33,7 @@ FLAGS = flags.FLAGS
 SIZES = ("2-3-2", "3-2-2", "3-3-2", "3-3-3", "4-8-2", "4-4-3", "4-5-3", "4-6-3", "4-7-3", "4-8-3")
 QUICK_SIZES = ("2-3-2", "3-3-2")
 GIGABYTE = 10**9
+MOST_GIGABYTES = 10**6
 
 
 def frontier(run: RunDirectory, executor: Executor) -> None:
@@ -35,7 +42,15 @@ def frontier(run: RunDirectory, executor: Executor) -> None:
     hands: list[dict[str, Any]] = []
     bets: list[dict[str, Any]] = []
     plan = Plan(FLAGS.target, FLAGS.engine, int(FLAGS.memory * GIGABYTE))
-    for size, solved in zip(sizes, executor.map(solve_in_own_process, sizes, plan), strict=True):
+    files = [run.path / f"solved_{size}.json" for size in sizes]
+    before = {
+        size: load_solved(file) for size, file in zip(sizes, files, strict=True) if FLAGS.resume and file.exists()
+    }
+    new = executor.map(solve_in_own_process, [size for size in sizes if size not in before], plan)
+    for size, file in zip(sizes, files, strict=True):
+        solved = before[size] if size in before else next(new)
+        if size not in before:
+            save_solved(file, solved)
         row = dict(solved.row)
         if solved.hands:
             row |= {"worst_hand": solved.hands[0]["hand"], "worst_hand_bets": solved.hands[0]["bets"]}
@@ -48,8 +63,25 @@ def frontier(run: RunDirectory, executor: Executor) -> None:
         rows.append(row)
         hands += solved.hands
         bets += solved.last_bets
-        tables.console.print(row)
+        tables.show(f"Toepen {size}", [{"": name, "found": value} for name, value in row.items()])
         write_results(run, rows, hands, bets)
+
+
+def save_solved(file: Path, solved: Solved) -> None:
+    text = json.dumps(solved._asdict())
+    write_atomically(file, lambda temporary: temporary.write_text(text))
+
+
+def load_solved(file: Path) -> Solved:
+    """A size that was solved before the run was interrupted."""
+    try:
+        solved = Solved(**json.loads(file.read_text()))
+        rows = [solved.row, *solved.hands, *solved.last_bets]
+        if "size" not in solved.row or not all(isinstance(row, dict) for row in rows):
+            raise ValueError
+    except (ValueError, TypeError):
+        raise UserError(f"{file} is damaged; delete it to solve this size again") from None
+    return solved
 
 
 def write_results(
@@ -105,17 +137,16 @@ def plot(rows: list[dict[str, Any]]) -> Any:
     return figure
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     for size in FLAGS.sizes:
         if not _is_size(size):
-            sys.exit(f"--sizes has {size}; allowed: suits-ranks-hand size, such as 4-5-3")
+            raise UserError(f"--sizes has {size}; allowed: suits-ranks-hand size, such as 4-5-3")
         try:
             toepen_rules(*sizes_of(size), betting=True, follow_suit=True)
         except ValueError as error:
-            sys.exit(f"--sizes has {size}: {error}")
-    run = RunDirectory(FLAGS.out, {name: FLAGS[name].value for name in OPTIONS})
+            raise UserError(f"--sizes has {size}: {error}") from None
+    run = open_directory({name: FLAGS[name].value for name in OPTIONS})
     with chosen_executor() as executor:
         frontier(run, executor)
     tables.console.print(f"report in {run.path}")
@@ -130,15 +161,15 @@ OPTIONS = ("sizes", "target", "engine", "memory", "quick")
 
 
 def define_flags() -> None:
-    flags.DEFINE_string("out", "runs/toepen_frontier", "run directory")
+    define_out("runs/toepen_frontier", resume="the sizes")
     flags.DEFINE_list("sizes", list(SIZES), "suits-ranks-hand size, in ascending order")
-    flags.DEFINE_float("target", 0.01, "NashConv to reach", lower_bound=1e-9)
+    define_number("target", 0.01, "NashConv to reach", 1e-9)
     flags.DEFINE_enum("engine", "card_tree", ["card_tree", "sequence_form"], "arrays that discounted CFR runs on")
-    flags.DEFINE_float("memory", 11.0, "gigabytes that each size may use", lower_bound=0.01)
+    define_number("memory", 11.0, "gigabytes that each size may use", 0.01, MOST_GIGABYTES)
     define_executor()
     flags.DEFINE_bool("quick", False, "small games, a short run that only shows that everything works")
 
 
 if __name__ == "__main__":
     define_flags()
-    app.run(main)
+    start(main)

@@ -8,13 +8,12 @@ bounded from below by a local best response. What the best of them does before t
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
 import numpy as np
 import pyspiel
-from absl import app, flags
+from absl import flags
 
 import cardspiel  # noqa: F401
 from cardtable import deck
@@ -25,8 +24,17 @@ from cardtable.player import Player
 from cardtable.rules import CHANCE
 from cardtable.spiel import CardGame
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_number,
+    define_out,
+    define_seed,
+    open_directory,
+)
 from experiments.toepen import openings
 from experiments.toepen.training import toepen, under_isomorphism
 from solvers.arrays.memory import readable_bytes
@@ -52,6 +60,7 @@ ABSTRACTIONS = {
 }
 UNIFORM = "uniform"
 GIGABYTE = 10**9
+MOST_GIGABYTES = 10**6
 CONFIDENCE = 1.96
 
 
@@ -185,12 +194,11 @@ def _dealt(rules: Any, hand: int) -> np.ndarray:
     return state
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
+@command
+def main() -> None:
     unknown = [name for name in FLAGS.profiles if name not in ABSTRACTIONS]
     if unknown or not FLAGS.profiles:
-        sys.exit(f"--profiles has {', '.join(unknown) or 'nothing'}; allowed: {', '.join(ABSTRACTIONS)}")
+        raise UserError(f"--profiles has {', '.join(unknown) or 'nothing'}; allowed: {', '.join(ABSTRACTIONS)}")
     quick = FLAGS.quick
     size = QUICK_SIZE if quick else SIZE
     minutes, games = (0.02, 2_000) if quick else (FLAGS.minutes, FLAGS.games)
@@ -205,7 +213,7 @@ def main(argv: list[str]) -> None:
         "worlds": worlds,
         "seed": FLAGS.seed,
     }
-    run = RunDirectory(FLAGS.out, settings)
+    run = open_directory(settings)
     executor = chosen_executor()
     if not isinstance(executor, Serial | Threads):
         raise UserError("profiles are gigabytes and stay in this process; allowed: --executor=serial, threads:<number>")
@@ -249,18 +257,18 @@ def main(argv: list[str]) -> None:
 
 
 def define_flags() -> None:
-    flags.DEFINE_string("out", "runs/toepen_full_game", "run directory")
+    define_out("runs/toepen_full_game")
     flags.DEFINE_list("profiles", list(ABSTRACTIONS), "abstractions to train")
-    flags.DEFINE_float("memory", 8.0, "gigabytes that all profiles together may use", lower_bound=0.01)
-    flags.DEFINE_float("minutes", 4.0, "processor time to train each profile", lower_bound=0.0)
-    flags.DEFINE_integer("games", 200_000, "games of each match", lower_bound=100)
-    flags.DEFINE_integer("deals", 500, "deals of the local best response", lower_bound=2)
-    flags.DEFINE_integer("worlds", 30, "worlds it imagines at each decision", lower_bound=1)
-    flags.DEFINE_integer("seed", 1, "of everything")
+    define_number("memory", 8.0, "gigabytes that all profiles together may use", 0.01, MOST_GIGABYTES)
+    define_number("minutes", 4.0, "processor time to train each profile", 0.0)
+    define_count("games", 200_000, "games of each match", 100, bytes_each=1000, seconds_each=1e-5)
+    define_count("deals", 500, "deals of the local best response", 2, bytes_each=100, seconds_each=1e-3)
+    define_count("worlds", 30, "worlds it imagines at each decision", bytes_each=1000, seconds_each=1e-2)
+    define_seed("of everything")
     define_executor()
     flags.DEFINE_bool("quick", False, "a small game, a short run that only shows that everything works")
 
 
 if __name__ == "__main__":
     define_flags()
-    app.run(main)
+    start(main)

@@ -9,17 +9,17 @@ iterations of MCCFR for one player alone win against the profile, summed over pl
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
 import numpy as np
-from absl import app, flags
+from absl import flags
 from rich.progress import track
 
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import chosen_executor, define_count, define_executor, define_out, open_directory
 from experiments.toepen.convergence import Curve, Plan, Task, train
 from experiments.toepen.training import ISOMORPHISMS
 
@@ -103,6 +103,9 @@ def plot(curves: list[Curve], betting: bool) -> Any:
         measure = np.stack([curve.measure for curve in own])
         axes.plot(own[0].measured_at, measure.mean(axis=0), "o", ms=3.5, mfc="none", color=colour)
     axes.plot([], [], "o", ms=3.5, mfc="none", color="#555555", label="the thesis's measure, where positive")
+    axes.fill_between(
+        [], [], [], color="#555555", alpha=0.15, linewidth=0, label="bands: 10th to 90th percentile of the runs"
+    )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("iterations")
@@ -113,10 +116,9 @@ def plot(curves: list[Curve], betting: bool) -> Any:
     return figure
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
-    start = time.perf_counter()
+@command
+def main() -> None:
+    before = time.perf_counter()
     quick = FLAGS.quick
     plan = Plan(
         isomorphism=FLAGS.isomorphism,
@@ -129,7 +131,7 @@ def main(argv: list[str]) -> None:
     )
     seeds = 2 if quick else FLAGS.seeds
     tasks = [Task(*setting, seed) for setting in reversed(SETTINGS) for seed in range(seeds)]
-    run = RunDirectory(FLAGS.out, {**plan._asdict(), "seeds": seeds})
+    run = open_directory({**plan._asdict(), "seeds": seeds})
     with chosen_executor() as executor:
         answers = executor.map(train, tasks, plan)
         curves = list(track(answers, "training", total=len(tasks), console=tables.console))
@@ -166,25 +168,25 @@ def main(argv: list[str]) -> None:
         f"{tables.markdown(rows)}\n## Claims of the thesis\n\n{tables.markdown(judged)}\n"
         "![no betting](no_betting.png)\n![betting](betting.png)\n\nLines: means. Bands: 10th to 90th "
         "percentile of the runs. Circles: means of the thesis's measure; where it is negative there is none.\n\n"
-        f"Everything took {time.perf_counter() - start:.0f} s.\n"
+        f"Everything took {time.perf_counter() - before:.0f} s.\n"
     )
     tables.console.print(f"report in {run.path}")
 
 
 def define_flags() -> None:
-    flags.DEFINE_string("out", "runs/toepen_mccfr", "run directory")
+    define_out("runs/toepen_mccfr")
     flags.DEFINE_enum("isomorphism", "orbit", ISOMORPHISMS, "card isomorphism to train under")
     flags.DEFINE_enum("algorithm", "textbook", ["textbook", "thesis"], "external sampling, or as the thesis did it")
     flags.DEFINE_bool("follow_suit", True, "False: the game of the thesis's program, without the duty with betting")
-    flags.DEFINE_integer("iterations", 50_000, "training iterations, each updating both players", lower_bound=1)
-    flags.DEFINE_integer("evaluations", 500, "exact evaluations on the way", lower_bound=1)
-    flags.DEFINE_integer("measures", 20, "evaluations by the thesis's measure", lower_bound=1)
-    flags.DEFINE_integer("measure_iterations", 10_000, "iterations of that measure, for each player", lower_bound=1)
-    flags.DEFINE_integer("seeds", 15, "runs of every setting", lower_bound=1)
+    define_count("iterations", 50_000, "training iterations, each updating both players", seconds_each=1e-6)
+    define_count("evaluations", 500, "exact evaluations on the way", bytes_each=1000, seconds_each=1e-4)
+    define_count("measures", 20, "evaluations by the thesis's measure", bytes_each=1000, seconds_each=1e-4)
+    define_count("measure_iterations", 10_000, "iterations of that measure, for each player", seconds_each=1e-6)
+    define_count("seeds", 15, "runs of every setting", bytes_each=100_000, seconds_each=0.1)
     define_executor("processes")
     flags.DEFINE_bool("quick", False, "a short run that only shows that everything works")
 
 
 if __name__ == "__main__":
     define_flags()
-    app.run(main)
+    start(main)

@@ -11,52 +11,51 @@ tournament that was interrupted goes on with --resume.
 from __future__ import annotations
 
 import itertools
-import sys
 
-from absl import app, flags
+from absl import flags
 
 import cardspiel  # noqa: F401 registers our games
 from cardtable.match import require_sequential
-from cardtable.parameters import UserError
 from cardtable.player import find_player
 from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.running import tables
-from experiments.running.directory import RunDirectory, file_name, write_csv
-from experiments.running.flags import chosen_executor, define_executor
+from experiments.running.command import command, start
+from experiments.running.directory import file_name, write_csv
+from experiments.running.filed_games import FiledGames
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_number,
+    define_out,
+    define_seed,
+    open_directory,
+)
 from experiments.running.round_robin import PairResult, Standings, load_pair, names_in, play_pair, save_pair
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "python_gongzhu", "any sequential game OpenSpiel can load, ours included")
 flags.DEFINE_string("players", "random,if,greed", "players with commas between them")
-flags.DEFINE_integer("deals", 1000, "deals of each match, each played twice", 2)
-flags.DEFINE_integer("seed", 1, "of the deals and of the players", 0)
+define_count("deals", 1000, "deals of each match, each played twice", 2, bytes_each=1000, seconds_each=2e-6)
+define_seed("of the deals and of the players")
 define_executor()
-flags.DEFINE_string("out", None, "run directory; default runs/tournament_<game>")
-flags.DEFINE_bool("resume", False, "go on with the tournament in --out")
+define_out(None, "runs/tournament_<game>", resume="the tournament")
+define_number("checkpoint_seconds", 30.0, "seconds after which games that were played are filed", 0.0)
 flags.DEFINE_bool("quick", False, "only 50 deals")
 
 QUICK_DEALS = 50
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        sys.exit(f"unexpected arguments {argv[1:]}; see --help")
-    try:
-        run()
-    except (UserError, ValueError) as error:
-        sys.exit(f"experiments.tournament: {error}")
-
-
-def run() -> None:
+@command
+def main() -> None:
     game = load_game(FLAGS.game)
     require_sequential(game)
     texts = names_in(FLAGS.players)
     players = [find_player(text, game) for text in texts]
     deals = QUICK_DEALS if FLAGS.quick else FLAGS.deals
     config = {"game": FLAGS.game, "players": texts, "deals": deals, "seed": FLAGS.seed}
-    out = FLAGS.out or f"runs/{file_name(f'tournament_{FLAGS.game}')}"
-    directory = RunDirectory(out, config, resume=FLAGS.resume)
+    directory = open_directory(config, f"runs/{file_name(f'tournament_{FLAGS.game}')}")
 
     results: dict[tuple[int, int], PairResult] = {}
     pairs = list(itertools.combinations(range(len(players)), 2))
@@ -67,9 +66,11 @@ def run() -> None:
                 results[i, j] = load_pair(file, deals)
                 progress.advance(2 * deals)
                 continue
+            filed = FiledGames(executor, directory.path, f"games_{i}_{j}", FLAGS.checkpoint_seconds)
             pair = (players[i], players[j])
-            results[i, j] = play_pair(game, pair, deals, FLAGS.seed, executor, progress.advance)
+            results[i, j] = play_pair(game, pair, deals, FLAGS.seed, filed, progress.advance)
             save_pair(file, results[i, j])
+            filed.forget()
 
     labels = [player.label for player in players]
     names = labels if len(set(labels)) == len(labels) else texts
@@ -106,4 +107,4 @@ def describe(standings: Standings) -> str:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    start(main)

@@ -54,23 +54,29 @@ def _server() -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def main() -> None:
+def import_everything() -> None:
+    """What commands import, the commands themselves excepted."""
     for name in (*LIBRARIES, *PACKAGES):
         package = importlib.import_module(name)
         if name in PACKAGES:
             for module in pkgutil.walk_packages(package.__path__, f"{name}."):
                 importlib.import_module(module.name)
     gc.freeze()  # forks neither look through nor copy what they share
+
+
+def main() -> None:
+    import_everything()
     for line in iter(sys.stdin.readline, ""):
         request = json.loads(line)
         child = os.fork()
         if child == 0:
-            _become(request)  # and end as any command does
+            become(request)  # and end as any command does
             return
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
-def _become(request: dict[str, Any]) -> None:
+def become(request: dict[str, Any]) -> None:
+    """Makes this process the command that was asked for."""
     for number, path, mode in ((0, os.devnull, os.O_RDONLY), (1, request["out"], os.O_WRONLY | os.O_CREAT)):
         os.dup2(os.open(path, mode), number)
     os.dup2(os.open(request["err"], os.O_WRONLY | os.O_CREAT), 2)

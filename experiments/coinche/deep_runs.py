@@ -18,10 +18,18 @@ class Job(NamedTuple):
     path: str
     limits: Limits
     resume: bool
+    overwrite: bool
 
 
 def train_run(quiet: bool, job: Job) -> list[Row]:
     """Not `quiet` where runs follow each other in one process; otherwise progress bars write over each other."""
     tables.console.quiet = quiet
     torch.set_num_threads(1)
-    return train(job.options, job.path, job.limits, resume=job.resume, checkpoint_seconds=CHECKPOINT_SECONDS)
+    return train(
+        job.options,
+        job.path,
+        job.limits,
+        resume=job.resume,
+        overwrite=job.overwrite,
+        checkpoint_seconds=CHECKPOINT_SECONDS,
+    )

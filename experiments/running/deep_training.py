@@ -23,6 +23,7 @@ from cardtable.rules import Rules
 from cardtable.spiel import CardGame, load_game
 from experiments.running.loop import Clock, Limits, Row, Run, Task, evaluation_points
 from experiments.running.match_figures import metrics_of
+from experiments.running.plots import few_ticks
 from solvers.arrays.memory import GameTooLargeError
 from solvers.arrays.tree import estimate_size
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
@@ -79,6 +80,7 @@ def train(
     limits: Limits,
     *,
     resume: bool,
+    overwrite: bool,
     checkpoint_seconds: float,
     executor: Executor | None = None,
 ) -> list[Row]:
@@ -91,7 +93,8 @@ def train(
         task = deep_task(options, executor)
     except (ValueError, GameTooLargeError) as error:
         raise UserError(str(error)) from None
-    return Run(task, path, limits, resume=resume, checkpoint_seconds=checkpoint_seconds).go()
+    run = Run(task, path, limits, resume=resume, overwrite=overwrite, checkpoint_seconds=checkpoint_seconds)
+    return run.go()
 
 
 def deep_task(options: Options, executor: Executor | None = None) -> Task:
@@ -206,6 +209,7 @@ class Exact:
         if points:
             axis.plot(*zip(*points, strict=True), "o", label="strategy network")
         axis.set(xscale="log", yscale="log", xlabel="CPU seconds of training", ylabel="NashConv (exact)", title=title)
+        few_ticks(axis)
         axis.grid(which="major", alpha=0.4)
         axis.legend()
         return figure

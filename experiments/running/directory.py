@@ -5,55 +5,116 @@
     events.out...   the same for TensorBoard
     *.png, report.md, checkpoints
 
-Files that replace an older version are replaced atomically (`cardtable.files`).
+Files that replace an older version are replaced atomically (`cardtable.files`). A directory that holds a run is not
+used for another one unless its user says so, and never by two processes at once: whoever works in it holds a lock,
+which the operating system takes back when the process ends, however it ends.
 """
 
 from __future__ import annotations
 
 import csv
+import errno
+import fcntl
 import json
 import platform
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from matplotlib import pyplot as plt
-from tensorboard.summary import Writer
 
 from cardtable.files import write_atomically
+from cardtable.parameters import UserError
+from experiments.running import events
 
 VERSIONS_OF = ("cardspiel", "open_spiel", "numba", "numpy", "scipy", "torch")
+CONFIG = "config.json"
+LOCK = ".lock"
+# What --overwrite removes: files that runs write. Anything else in the directory is not ours.
+NAMED = (CONFIG, "player.json", "report.md", "results.json")
+RESULTS = (*NAMED, "*.csv", "*.png", "*.npz", "solved_*.json", events.PATTERN)
+LONGEST_NAME = 150  # bytes; file systems allow 255, and something may be added
 
 
 class RunDirectory:
     """Creates or reopens a run directory. `config` is written at the start and compared when a run is resumed."""
 
-    def __init__(self, path: str | Path, config: Mapping[str, Any], *, resume: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, config: Mapping[str, Any], *, resume: bool = False, overwrite: bool = False
+    ) -> None:
         self.path = Path(path)
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._config_file = self.path / "config.json"
+        self._config_file = self.path / CONFIG
         self._metrics_file = self.path / "metrics.csv"
+        self._events: events.Events | None = None
+        if resume and overwrite:
+            raise UserError("--resume goes on with a run, --overwrite replaces it; allowed: one of them")
+        if resume and not holds_a_run(self.path):
+            raise UserError(f"there is no run to resume in {self.path}: {CONFIG} is missing")
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.path)
+        try:
+            self._prepare(config, resume, overwrite)
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self, config: Mapping[str, Any], resume: bool, overwrite: bool) -> None:
         if resume:
             self._require_same(config)
+        elif overwrite and holds_a_run(self.path):
+            self._remove_run()
         else:
-            for stale in (self._metrics_file, *self.path.glob("events.out.*")):
-                stale.unlink(missing_ok=True)
+            self._require_unused()
+        for torn in self.path.glob(".*.tmp"):  # of a process that was killed while it wrote
+            torn.unlink(missing_ok=True)
+        if not resume:
             text = json.dumps({"config": dict(config), "versions": versions()}, indent=2)
             write_atomically(self._config_file, lambda file: file.write_text(text + "\n"))
-        self._events: Writer | None = None
+
+    def _require_unused(self) -> None:
+        if holds_a_run(self.path):
+            raise UserError(
+                f"{self.path} holds a run already: --overwrite replaces it, --resume goes on with it where a command "
+                "can, --out=... is another place"
+            )
+        others = sorted(file.name for file in self.path.iterdir() if not file.name.startswith("."))
+        if others:
+            raise UserError(
+                f"{self.path} is in use, but not by a run ({others[0]} is in it); allowed for --out: a new or empty "
+                "directory"
+            )
+
+    def _remove_run(self) -> None:
+        """The configuration last: a directory from which only a part is gone still holds a run."""
+        for pattern in reversed(RESULTS):
+            for file in self.path.glob(pattern):
+                file.unlink()
 
     def _require_same(self, config: Mapping[str, Any]) -> None:
-        if not self._config_file.exists():
-            raise ValueError(f"there is no run to resume in {self.path}: config.json is missing")
-        stored = json.loads(self._config_file.read_text())["config"]
-        differing = [
-            f"{name} was {stored.get(name)!r}, is now {value!r}"
-            for name, value in json.loads(json.dumps(dict(config))).items()
-            if stored.get(name) != value
-        ]
+        try:
+            stored = json.loads(self._config_file.read_text())["config"]
+            differing = [
+                f"{name} was {stored.get(name)!r}, is now {value!r}"
+                for name, value in json.loads(json.dumps(dict(config))).items()
+                if stored.get(name) != value
+            ]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise UserError(
+                f"{self._config_file} is damaged, so nobody knows what run this is; --overwrite starts anew"
+            ) from None
         if differing:
-            raise ValueError(f"the run in {self.path} was started differently: {'; '.join(differing)}")
+            raise UserError(f"the run in {self.path} was started differently: {'; '.join(differing)}")
+
+    def close(self) -> None:
+        """Lets others use the directory; the end of the process does the same."""
+        if self._events is not None:
+            self._events.close()
+            self._events = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         """Adds a row to metrics.csv and the same numbers to TensorBoard."""
@@ -64,11 +125,13 @@ class RunDirectory:
             if new:
                 writer.writeheader()
             writer.writerow(row)
+        self._add_events([row])
+
+    def _add_events(self, rows: Sequence[Mapping[str, float]]) -> None:
         if self._events is None:
-            self._events = Writer(str(self.path))
-        for name, value in metrics.items():
-            self._events.add_scalar(name, value, step=step)
-        self._events.flush()
+            self._events = events.Events(self.path)
+        for row in rows:
+            self._events.add(int(row["step"]), {name: value for name, value in row.items() if name != "step"})
 
     def metrics(self) -> list[dict[str, float]]:
         """The rows logged so far, counts as integers; a last line cut short by a crash is left out."""
@@ -81,10 +144,15 @@ class RunDirectory:
         ]
 
     def replace_metrics(self, rows: Sequence[Mapping[str, float]]) -> None:
-        """Makes these the rows of metrics.csv: those behind a checkpoint will be reached again."""
-        self._metrics_file.unlink(missing_ok=True)
+        """Makes these the rows of metrics.csv and of TensorBoard: those behind a checkpoint will be reached again."""
+        if self._events is not None:
+            self._events.close()
+            self._events = None
+        for old in (self._metrics_file, *self.path.glob(events.PATTERN)):
+            old.unlink(missing_ok=True)
         if rows:
             write_csv(self._metrics_file, rows)
+            self._add_events(rows)
 
     def save_figure(self, figure: Any, name: str) -> Path:
         path = self.path / f"{name}.png"
@@ -98,9 +166,30 @@ class RunDirectory:
         return path
 
 
+def holds_a_run(path: Path) -> bool:
+    return (path / CONFIG).exists()
+
+
+def _locked(path: Path) -> IO[bytes] | None:
+    """The lock of a directory, held until it is closed; None where the file system has no locks."""
+    file = (path / LOCK).open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            raise UserError(f"another process works in {path}; wait for it, or choose another --out") from None
+        return None
+    return file
+
+
 def file_name(text: str) -> str:
-    """A text as the name of one file or folder."""
-    return text.replace("/", "_")
+    """A text as the name of one file or folder; long ones are cut, with a checksum that keeps them apart."""
+    name = text.replace("/", "_")
+    whole = name.encode()
+    if len(whole) <= LONGEST_NAME:
+        return name
+    return f"{whole[: LONGEST_NAME - 9].decode(errors='ignore')}_{zlib.crc32(whole):08x}"
 
 
 def _number(text: str) -> float:

@@ -13,8 +13,6 @@ Seconds are those of training; evaluation is not counted, unless it asks for it 
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,6 +28,7 @@ from cardtable.player import PLAYER_FILE, write_player_file
 from experiments.running import tables
 from experiments.running.checkpoints import load_checkpoint, save_checkpoint
 from experiments.running.directory import RunDirectory
+from experiments.running.interruptions import InterruptedRunError, stopping_between_pieces
 from solvers.learning.trainer import CannotResumeError, Trainer
 from solvers.policies import POLICY_FILE, TablePolicy, save_policy
 
@@ -105,7 +104,14 @@ class Run:
     """A task in a run directory, new or resumed."""
 
     def __init__(
-        self, task: Task, path: str | Path, limits: Limits, *, resume: bool = False, checkpoint_seconds: float = 30.0
+        self,
+        task: Task,
+        path: str | Path,
+        limits: Limits,
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.task, self.trainer, self.limits = task, task.trainer, limits
         self.path = Path(path)
@@ -115,14 +121,13 @@ class Run:
         self._checkpoint_seconds = checkpoint_seconds
         self._cannot_resume = ""
         self._piece = 1
-        if resume and not self.path.exists():
-            raise UserError(f"there is no run to resume in {self.path}")
-        try:
-            self.directory = RunDirectory(self.path, task.config, resume=resume)
-            if resume:
+        self.directory = RunDirectory(self.path, task.config, resume=resume, overwrite=overwrite)
+        if resume:
+            try:
                 self._restore()
-        except ValueError as error:
-            raise UserError(str(error)) from None
+            except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+                self.directory.close()
+                raise _not_resumed(self._checkpoint, error) from None
         self._saved_at = time.monotonic()
 
     # ------------------------------------------------------------------------------------------ checkpoints
@@ -131,8 +136,11 @@ class Run:
         """Goes on from the checkpoint; from the start if the run was killed before its first one."""
         if self._checkpoint.exists():
             state = load_checkpoint(self._checkpoint, self.trainer.identity())
-            self.rows, self.clock.seconds = state.pop("run_rows"), state.pop("run_seconds")
+            rows, seconds = state.pop("run_rows"), float(state.pop("run_seconds"))
+            if not all(isinstance(value, int | float) for row in rows for value in (row["step"], *row.values())):
+                raise ValueError(f"{self._checkpoint} is damaged: its rows of metrics are no numbers")
             self.trainer.set_state(state)
+            self.rows, self.clock.seconds = rows, seconds
         else:
             self.trainer.get_state()  # those who cannot be resumed say so
         self.directory.replace_metrics(self.rows)
@@ -151,28 +159,35 @@ class Run:
 
     def go(self) -> list[Row]:
         """Trains, evaluates and writes everything; returns the rows of metrics.csv."""
-        tables.console.print(self.task.title)
-        self.trainer.run(0)  # compiles, so that the clock only sees training
+        try:
+            tables.console.print(self.task.title)
+            self.trainer.run(0)  # compiles, so that the clock only sees training
+            self._train()
+            self._write_results()
+            return self.rows
+        finally:
+            self.directory.close()
+
+    def _train(self) -> None:
         points = (point for point in evaluation_points(self.task.growth) if point >= self.trainer.iterations)
         point = next(points)
-        with self._progress() as show, _interruptions() as interrupted:
+        with self._progress() as show, stopping_between_pieces() as asked:
             while True:
                 done = self._share_done() >= 1.0
                 logged = self.rows[-1]["step"] if self.rows else 0
                 if self.trainer.iterations > logged and (done or self.trainer.iterations == point):
                     self._evaluate(done)
-                if self._share_done() >= 1.0 or interrupted.is_set():
+                if self._share_done() >= 1.0 or asked:
                     break
                 if self.trainer.iterations == point:
                     point = next(points)
                 self._advance(point if self.limits.iterations is None else min(point, self.limits.iterations))
                 show()
         self._save()
-        if interrupted.is_set():
+        if asked.number is not None:
             advice = self._cannot_resume or "the same command with --resume goes on"
-            raise UserError(f"interrupted after {self.trainer.iterations:,} iterations; {advice}")
-        self._write_results()
-        return self.rows
+            words = f"interrupted after {self.trainer.iterations:,} iterations; {advice}"
+            raise InterruptedRunError(asked.number, words)
 
     def _share_done(self) -> float:
         return self.limits.share_done(self.trainer.iterations, self.clock.seconds, self.rows)
@@ -254,21 +269,10 @@ class Run:
         return [*self.rows[: -1 : max(1, len(self.rows) // ROWS_SHOWN)], last]
 
 
-@contextmanager
-def _interruptions() -> Iterator[threading.Event]:
-    """Ctrl-C ends the training where it can go on later: between two pieces. A second Ctrl-C ends it at once."""
-    interrupted = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupted
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def note(*_: object) -> None:
-        interrupted.set()
-        signal.signal(signal.SIGINT, before)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield interrupted
-    finally:
-        signal.signal(signal.SIGINT, before)
+def _not_resumed(checkpoint: Path, error: Exception) -> UserError:
+    """In one sentence why a run cannot go on: another run's checkpoint, a damaged one, or a trainer that never can."""
+    if isinstance(error, CannotResumeError):
+        return error
+    if isinstance(error, ValueError):
+        return UserError(str(error))
+    return UserError(f"{checkpoint} does not hold what this run needs ({error!r})")

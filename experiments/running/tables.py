@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+WIDTH_OF_FILES = 200  # where nobody looks at a terminal, tables are not cut at its 80 columns
+
 console = Console()
+if not console.is_terminal and "COLUMNS" not in os.environ:
+    console.width = WIDTH_OF_FILES
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -292,8 +292,7 @@ def outcome(quick: bool, job: Job) -> Outcome:
     return Outcome(rows, [{"work": job.task.name, **point} for point in curve], [])
 
 
-def run(out: str, quick: bool = False, executor: Executor | None = None) -> list[dict[str, Any]]:
-    directory = RunDirectory(out, {"suite": "deep", "quick": quick})
+def run(directory: RunDirectory, quick: bool = False, executor: Executor | None = None) -> list[dict[str, Any]]:
     tasks = TASKS[:2] if quick else TASKS
     results: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []

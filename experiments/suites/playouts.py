@@ -71,7 +71,7 @@ def openspiels(name: str) -> Contestant:
     return Contestant(name, "OpenSpiel C++", play)
 
 
-def run(out: str, quick: bool = False) -> list[dict]:
+def run(directory: RunDirectory, quick: bool = False) -> list[dict]:
     contestants = [*map(openspiels, OPENSPIEL_GAMES), *map(ours, (*cardspiel.GAMES, *VARIANTS))]
     round_seconds = 0.02 if quick else ROUND_SECONDS
     for contestant in contestants:
@@ -97,7 +97,6 @@ def run(out: str, quick: bool = False) -> list[dict]:
     ]
     start_up = start_up_costs(["python_toepen"] if quick else cardspiel.GAMES)
 
-    directory = RunDirectory(out, {"suite": "playouts", "quick": quick})
     write_csv(directory.path / "playouts.csv", rows)
     write_csv(directory.path / "start_up.csv", start_up)
     directory.write_report(

@@ -76,7 +76,7 @@ def row(work: str, against: str, ours: float, theirs: float, bar: float) -> dict
     }
 
 
-def run(out: str, quick: bool = False) -> list[dict[str, Any]]:
+def run(directory: RunDirectory, quick: bool = False) -> list[dict[str, Any]]:
     rows = []
     for name, bar in (("leduc_poker", 250), ("liars_dice", 150)):
         if quick and name == "liars_dice":
@@ -107,7 +107,6 @@ def run(out: str, quick: bool = False) -> list[dict[str, Any]]:
     rows.append(row("Toepen 3-3-3: an external-sampling iteration", "the thesis's program", seconds, thesis, 100))
 
     solved = [] if quick else [solve_toepen()]
-    directory = RunDirectory(out, {"suite": "tabular", "quick": quick})
     write_csv(directory.path / "speed.csv", rows)
     text = json.dumps({"speed": rows, "toepen_3-3-3": solved}, indent=1)
     write_atomically(directory.path / "results.json", lambda file: file.write_text(text + "\n"))

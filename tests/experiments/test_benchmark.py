@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments.running.directory import RunDirectory
 from experiments.suites import exploitability, playouts, tabular
 
 
 def test_playouts(tmp_path: Path) -> None:
-    rows = playouts.run(str(tmp_path), quick=True)
+    rows = playouts.run(RunDirectory(tmp_path, {}), quick=True)
     assert {row["engine"] for row in rows} == {"CardSpiel", "OpenSpiel C++"}
     assert all(row["steps/s"] > row["games/s"] > 0 for row in rows)
     assert (tmp_path / "report.md").exists()
@@ -18,7 +19,7 @@ def test_playouts(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_exploitability(tmp_path: Path) -> None:
-    summary = exploitability.run(str(tmp_path), quick=True)
+    summary = exploitability.run(RunDirectory(tmp_path, {}), quick=True)
     results = json.loads((tmp_path / "results.json").read_text())["results"]
     assert {(row["game"], row["solver"]) for row in summary} == {(r["title"], r["solver"]) for r in results}
     for result in results:
@@ -31,6 +32,6 @@ def test_exploitability(tmp_path: Path) -> None:
 
 
 def test_tabular(tmp_path: Path) -> None:
-    rows = tabular.run(str(tmp_path), quick=True)
+    rows = tabular.run(RunDirectory(tmp_path, {}), quick=True)
     assert any("leduc_poker: a CFR+ iteration" in row["work"] for row in rows)
     assert all(row["times faster"] > 0 for row in rows)

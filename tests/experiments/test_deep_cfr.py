@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.running.directory import RunDirectory
 from experiments.suites import deep
 from tests import commands
 
@@ -72,7 +73,7 @@ REFUSALS = [
     (["--game=kuhn_poker", "--hidden_sizes=8,x"], "whole numbers"),
     (["--game=kuhn_poker", "--traversal=rollouts"], "allowed for enumerated games"),
     (["--game=kuhn_poker", "--negative_slope=2"], "negative_slope is 2.0"),
-    (["--game=kuhn_poker", "--learning_rate=nan"], "learning_rate is nan"),
+    (["--game=kuhn_poker", "--learning_rate=nan"], "--learning_rate=nan: allowed: finite numbers"),
     (["--game=kuhn_poker", "--resume"], "there is no run to resume"),
     (["--game=kuhn_poker", "--opponents=simple"], "has the players (none)"),
     (["--game=kuhn_poker", "--engine=levels"], "has no compiled rules"),
@@ -93,7 +94,7 @@ def test_what_cannot_work_is_said_without_a_traceback(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_benchmark_suite(tmp_path: Path) -> None:
-    summary = deep.run(str(tmp_path), quick=True)
+    summary = deep.run(RunDirectory(tmp_path, {}), quick=True)
     assert {row["work"] for row in summary} == {"kuhn_poker", "leduc_poker"}
     assert {row["average"] for row in summary} == {"single", "strategy"}
     assert all(row["best"] <= row["worst"] < 5.0 for row in summary)

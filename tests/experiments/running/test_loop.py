@@ -13,6 +13,7 @@ import pytest
 
 from cardtable.parameters import UserError
 from cardtable.player import Player
+from experiments.running.interruptions import InterruptedRunError
 from experiments.running.loop import Clock, Limits, Run, Task, evaluation_points
 from solvers.learning.trainer import CannotResumeError
 
@@ -142,12 +143,16 @@ def test_a_finished_run_that_is_resumed_only_writes_its_results(tmp_path: Path) 
     assert again.longest == 0
 
 
-def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
-    handler = signal.getsignal(signal.SIGINT)
-    stopped = Counter({5: lambda: os.kill(os.getpid(), signal.SIGINT)})
-    with pytest.raises(UserError, match=r"interrupted after .* iterations; the same command with --resume goes on"):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_saves_and_says_how_to_go_on(number: int, tmp_path: Path) -> None:
+    handler = signal.getsignal(number)
+    stopped = Counter({5: lambda: os.kill(os.getpid(), number)})
+    with pytest.raises(
+        InterruptedRunError, match=r"after .* iterations; the same command with --resume goes on"
+    ) as stop:
         go(stopped, tmp_path / "stopped", Limits(iterations=20))
-    assert signal.getsignal(signal.SIGINT) is handler
+    assert stop.value.exit_code == 128 + number
+    assert signal.getsignal(number) is handler
     assert stopped.iterations < 20
     rows = go(Counter(), tmp_path / "stopped", Limits(iterations=20), resume=True)
     assert rows == go(Counter(), tmp_path / "whole", Limits(iterations=20))

@@ -1,0 +1,106 @@
+"""An executor that files what it has played, so that a match that was interrupted goes on where it was.
+
+Wraps any executor for `cardtable.match`. Parts of a match come back in order; every few seconds those that have come
+are written to a file, and whatever is there when the match begins is not played again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cardtable.executors import Executor
+from cardtable.files import write_atomically
+from cardtable.match import Games, Task
+from cardtable.parameters import UserError
+
+Part = tuple[int, int]
+
+
+class FiledGames(Executor):
+    """Files of one match: `<name>_<seating>_<first part>.npz` in a folder."""
+
+    def __init__(self, executor: Executor, folder: Path, name: str, seconds: float) -> None:
+        self._executor, self._folder, self._name, self._seconds = executor, folder, name, seconds
+        self._seatings = itertools.count()  # a match maps twice, once for each seating
+
+    def map(self, work: Callable[[Any, Any], Any], items: Iterable[Any], shared: Any) -> Iterator[Any]:
+        """As any executor does; the work is `cardtable.match.play_part`."""
+        items = list(items)
+        stem = f"{self._name}_{next(self._seatings)}"
+        done = 0
+        while done < len(items) and self._file(stem, done).exists():
+            filed = load_games(self._file(stem, done), items[done:], shared)
+            yield from filed
+            done += len(filed)
+        new: list[Games] = []
+        first, saved_at = done, time.monotonic()
+        try:
+            for games in self._executor.map(work, items[done:], shared):
+                new.append(games)
+                if time.monotonic() - saved_at > self._seconds:
+                    save_games(self._file(stem, first), new)
+                    first, saved_at, new = first + len(new), time.monotonic(), []
+                yield games
+        finally:  # also where somebody asked to stop
+            if new and first + len(new) < len(items):
+                save_games(self._file(stem, first), new)
+
+    def _file(self, stem: str, first: int) -> Path:
+        return self._folder / f"{stem}_{first:08}.npz"
+
+    def forget(self) -> None:
+        """Removes the parts of a match whose result is written."""
+        for file in self._folder.glob(f"{self._name}_[01]_????????.npz"):
+            file.unlink()
+
+
+def save_games(path: Path, parts: Sequence[Games]) -> None:
+    arrays: dict[str, Any] = {
+        "deals": np.array([len(games.returns) for games in parts], np.int64),
+        "returns": np.concatenate([games.returns for games in parts]),
+        "decisions": np.stack([games.decisions for games in parts]),
+        "seconds": np.stack([games.seconds for games in parts]),
+    }
+    states = [games.states for games in parts if games.states is not None]
+    if states:
+        arrays["states"] = np.concatenate(states)
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, **arrays)
+
+    write_atomically(path, write)
+
+
+def load_games(path: Path, items: Sequence[Part], task: Task) -> list[Games]:
+    """The parts in a file, which are the first of `items`; UserError if the file is damaged or of another match."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            found = {name: archive[name] for name in archive.files}
+        deals = found["deals"]
+        players, count, total = task.game.num_players(), len(deals), int(deals.sum())
+        wanted = [end - start for start, end in items[:count]]
+        shapes = {"returns": (total, players), "decisions": (count, players), "seconds": (count, players)}
+        if hasattr(task.game, "rules"):
+            shapes["states"] = (total, task.game.rules.state_size)
+        fits = count > 0 and deals.tolist() == wanted and set(found) == {"deals", *shapes}
+        fits = fits and all(found[name].shape == shape for name, shape in shapes.items())
+        kinds = {"returns": "f", "decisions": "i", "seconds": "f", "states": "i"}
+        if not fits or any(found[name].dtype.kind != kinds[name] for name in shapes):
+            raise ValueError("it is of another match")
+        if not np.isfinite(found["returns"]).all():
+            raise ValueError("it has results that are no numbers")
+    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path} is damaged ({error}); delete it to play these games again") from None
+    cuts = np.cumsum(deals)[:-1]
+    states = np.split(found["states"], cuts) if "states" in found else [None] * count
+    returns = np.split(found["returns"], cuts)
+    rows = zip(returns, states, found["decisions"], found["seconds"], strict=True)
+    return [Games(*row) for row in rows]
