@@ -137,8 +137,7 @@ def deep_cfr_shares(iterations: int) -> tuple[list[dict[str, Any]], list[dict[st
     return rows, bounds
 
 
-def run(out: str, quick: bool = False) -> list[dict[str, Any]]:
-    directory = RunDirectory(out, {"suite": "executors", "quick": quick})
+def run(directory: RunDirectory, quick: bool = False) -> list[dict[str, Any]]:
     rows = speeds(QUICK_PIECES if quick else PIECES, QUICK_ROUNDS if quick else ROUNDS)
     tables.show("Pieces of 0.2 s a second, two cores", rows)
     write_csv(directory.path / "speed.csv", rows)

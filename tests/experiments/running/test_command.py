@@ -100,6 +100,7 @@ def test_asked_twice_stops_at_once(tmp_path: Path) -> None:
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         command(work)(["some"])
+        os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGINT
     assert not (tmp_path / "too late").exists()
 
