@@ -18,7 +18,7 @@ from absl import flags
 
 import cardspiel  # noqa: F401
 from cardtable.executors import Executor
-from cardtable.files import write_atomically
+from cardtable.files import parse_json, write_atomically
 from cardtable.parameters import UserError
 from experiments.running import tables
 from experiments.running.command import command, start
@@ -75,7 +75,7 @@ def save_solved(file: Path, solved: Solved) -> None:
 def load_solved(file: Path) -> Solved:
     """A size that was solved before the run was interrupted."""
     try:
-        solved = Solved(**json.loads(file.read_text()))
+        solved = Solved(**parse_json(file.read_bytes()))
         rows = [solved.row, *solved.hands, *solved.last_bets]
         if "size" not in solved.row or not all(isinstance(row, dict) for row in rows):
             raise ValueError

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import time
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from cardtable.executors import Executor
-from cardtable.files import write_atomically
+from cardtable.files import read_arrays, write_atomically
 from cardtable.match import Games, Task
 from cardtable.parameters import UserError
 
@@ -81,9 +80,8 @@ def save_games(path: Path, parts: Sequence[Games]) -> None:
 
 def load_games(path: Path, items: Sequence[Part], task: Task) -> list[Games]:
     """The parts in a file, which are the first of `items`; UserError if the file is damaged or of another match."""
+    found = read_arrays(path, "a part of a match; delete it to play these games again")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            found = {name: archive[name] for name in archive.files}
         deals = found["deals"]
         players, count, total = task.game.num_players(), len(deals), int(deals.sum())
         wanted = [end - start for start, end in items[:count]]
@@ -97,7 +95,7 @@ def load_games(path: Path, items: Sequence[Part], task: Task) -> list[Games]:
             raise ValueError("it is of another match")
         if not np.isfinite(found["returns"]).all():
             raise ValueError("it has results that are no numbers")
-    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is damaged ({error}); delete it to play these games again") from None
     cuts = np.cumsum(deals)[:-1]
     states = np.split(found["states"], cuts) if "states" in found else [None] * count
