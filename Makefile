@@ -12,8 +12,8 @@ demo: $(READY)
 test: $(READY)  # side by side: mypy needs one core for a minute where it has no cache yet
 	@$(MAKE) --no-print-directory -j2 lint quick-tests
 
-quick-tests: $(READY)
-	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow")
+quick-tests: $(READY)  # three workers on two cores: some wait for the processes they start
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow")
 
 test-slow: $(READY)
 	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not cluster")

@@ -28,7 +28,7 @@ QUICK = (
     "python_tied_rewards(game=python_kuhn_collab())",
     "python_card_isomorphism(game=python_toepen(suits=3,ranks=2,hand_size=2,betting=False))",
     "python_bucketing(game=python_card_isomorphism(game=python_toepen()),hand=bucket,history=ante)",
-    "python_tied_rewards(game=python_partner_oracle(game=python_kuhn_collab(),step=0.3,team=0))",
+    "python_partner_oracle(game=python_kuhn_collab())",
 )
 # More of the same, for the long tests.
 MORE = (
@@ -50,7 +50,7 @@ MORE = (
     "python_gongzhu(suits=4,ranks=5,leader=2)",
     "python_gongzhu(suits=3,ranks=8,leader=3)",
     "python_card_isomorphism(game=python_toepen(),method=thesis)",
-    "python_partner_oracle(game=python_kuhn_collab())",
+    "python_tied_rewards(game=python_partner_oracle(game=python_kuhn_collab(),step=0.3,team=0))",
     "python_card_isomorphism(game=python_toepen())",
     "python_card_isomorphism(game=python_toepen(suits=2,ranks=2,hand_size=2),method=thesis)",
     "python_card_isomorphism(game=python_toepen(suits=3,ranks=4,hand_size=6,follow_suit=False))",

@@ -265,7 +265,7 @@ def test_found_players_go_to_other_processes_and_others_say_why_not() -> None:
     states = np.repeat(game.rules.root[None, :], 1, axis=0)
     assert again.choose_rows is not None
     assert states.shape == (1, game.rules.state_size)
-    with pytest.raises(TypeError, match="was not made by find_player"):
+    with pytest.raises(UserError, match="was not made by find_player"):
         pickle.dumps(in_rows(Player("mine", game)))
 
 

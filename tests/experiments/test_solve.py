@@ -82,6 +82,7 @@ def test_who_cannot_be_resumed_says_so(tmp_path: Path) -> None:
     assert curve(tmp_path)[-1][0] == 20, "and leaves what there is"
 
 
+@pytest.mark.slow  # tests/test_kills.py does it quickly
 def test_kill_and_resume_equals_one_go(tmp_path: Path) -> None:
     """kill -9 in the middle of the work, resume, and end with the same policy bit by bit."""
     settings = {"game": "leduc_poker", "solver": "dcfr", "iterations": 60_000, "checkpoint_seconds": 0.05}
