@@ -122,7 +122,7 @@ def magnetic_mirror_descent(game: Game) -> None:
 
 
 def linear_program(game: Game) -> None:
-    from open_spiel.python.algorithms import sequence_form_lp  # needs cvxpy
+    from open_spiel.python.algorithms import sequence_form_lp  # needs cvxpy and ecos
 
     from solvers.linear_program import solve
 
