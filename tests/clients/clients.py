@@ -61,20 +61,14 @@ class Client:
 # ------------------------------------------------------------------------------------------------ tabular
 
 
-def python_cfr(game: Game, make: type = cfr.CFRSolver) -> None:
+def tabular_cfr(game: Game, make: type) -> None:
+    """OpenSpiel's in Python and in C++, which name the average differently."""
     solver = make(game)
     for _ in range(2):
         solver.evaluate_and_update_policy()
+    average = getattr(solver, "tabular_average_policy", solver.average_policy)()
     state = first_decision(game)
-    assert_policy(solver.average_policy().action_probabilities(state), state)
-
-
-def cpp_cfr(game: Game, make: type = pyspiel.CFRSolver) -> None:
-    solver = make(game)
-    for _ in range(2):
-        solver.evaluate_and_update_policy()
-    state = first_decision(game)
-    assert_policy(solver.tabular_average_policy().action_probabilities(state), state)
+    assert_policy(average.action_probabilities(state), state)
 
 
 def python_mccfr(game: Game, make: type = external_sampling_mccfr.ExternalSamplingSolver) -> None:
@@ -289,10 +283,10 @@ def assert_policy(answer: Any, state: pyspiel.State) -> None:
 
 
 CLIENTS = {
-    "CFR in Python": Client(python_cfr, True),
-    "CFR+ in Python": Client(lambda game: python_cfr(game, cfr.CFRPlusSolver), True),
-    "CFR in C++": Client(cpp_cfr, True),
-    "CFR+ in C++": Client(lambda game: cpp_cfr(game, pyspiel.CFRPlusSolver), True),
+    "CFR in Python": Client(lambda game: tabular_cfr(game, cfr.CFRSolver), True),
+    "CFR+ in Python": Client(lambda game: tabular_cfr(game, cfr.CFRPlusSolver), True),
+    "CFR in C++": Client(lambda game: tabular_cfr(game, pyspiel.CFRSolver), True),
+    "CFR+ in C++": Client(lambda game: tabular_cfr(game, pyspiel.CFRPlusSolver), True),
     "external sampling in Python": Client(python_mccfr, True),
     "outcome sampling in Python": Client(
         lambda game: python_mccfr(game, outcome_sampling_mccfr.OutcomeSamplingSolver), False
