@@ -5,7 +5,8 @@ new one, never half of one.
 
 Reading: whatever is in a file, nothing of it is executed, and memory stays within a multiple of the file's size.
 Archives of arrays (npz) are checked entry by entry before an array is made: which types they have, and that as many
-bytes are there as their shapes ask for. What is wrong is said in one sentence.
+bytes are there as their shapes ask for. What is wrong is said in one sentence. Weights of networks are safetensors,
+which are numbers and nothing else.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import safetensors.numpy
 
 from cardtable.parameters import UserError
 
@@ -66,6 +68,26 @@ def read_arrays(path: str | os.PathLike, what: str) -> dict[str, np.ndarray]:
     except FileNotFoundError:
         raise
     except Exception as error:  # bytes of a stranger make the libraries underneath raise almost anything
+        raise _damaged(path, what, error) from None
+
+
+def write_tensors(path: Path, tensors: Mapping[str, np.ndarray]) -> None:
+    """Writes the weights of a network as safetensors."""
+    contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    write_atomically(path, lambda temporary: safetensors.numpy.save_file(contiguous, temporary))
+
+
+def read_tensors(path: str | os.PathLike, what: str) -> dict[str, np.ndarray]:
+    """The arrays of a safetensors file by name, all of finite numbers; UserError if the file is not `what`."""
+    try:
+        tensors = safetensors.numpy.load(Path(path).read_bytes())
+        for name, tensor in tensors.items():
+            if tensor.dtype.kind not in "iuf" or not np.isfinite(tensor).all():
+                raise ValueError(f"{name[:50]!r} in it is not made of finite numbers")
+        return tensors
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # as above
         raise _damaged(path, what, error) from None
 
 

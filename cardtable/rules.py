@@ -163,6 +163,23 @@ class Forgetting(NamedTuple):
     describe: Callable
 
 
+class Features(NamedTuple):
+    """What a network is told of a position: the seat to move sees it from her own chair, suits in a canonical order.
+
+    Compiled functions; numbers arrive zeroed, and nothing depends on what the seat to move cannot know:
+
+        context(state, out)                    `context_size` numbers on the position
+        actions(state, actions, count, out)    row i of `out`, `action_size` numbers: the i-th of `count` legal actions
+
+    The sizes are those of the full deck, also in games with fewer cards.
+    """
+
+    context_size: int
+    action_size: int
+    context: Callable
+    actions: Callable
+
+
 class WeightedDeals(NamedTuple):
     """Dealt positions that stand for all deals up to symmetry, for those who walk the whole game."""
 
@@ -217,6 +234,7 @@ class Rules:
     interchangeable_suits: tuple[tuple[int, ...], ...] = ()
     symmetry: Symmetry | None = None  # games with interchangeable suits: how to rename them
     forgetting: Forgetting | None = None  # games that can be made coarser
+    features: Features | None = None  # what networks are told; None: the information tensor, and actions by number
     origin: Origin | None = None  # transforms: the game they were made from
     # moves(state, out) -> int, compiled: all actions of the players since the deal, in order; returns how many. With
     # the piles of the dealing block that is the whole game: `cardtable.replay`. None: a transform that renames or adds.
