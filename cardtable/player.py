@@ -39,7 +39,7 @@ from cardtable.compiled import compiled
 from cardtable.files import read_json, write_atomically
 from cardtable.parameters import UserError, require_whole
 from cardtable.randomness import below, streams
-from cardtable.rows import choose_rows, draw_rows, legal_rows
+from cardtable.rows import choose_rows, draw_rows, mask_rows
 from cardtable.rules import PLAYER_SIGNATURE, Rules, compile_for, player_addresses
 from cardtable.spiel import CardGame, is_game, load_game
 
@@ -153,12 +153,8 @@ def player_streams(seed: int, seat: int, deals: np.ndarray | range) -> np.ndarra
 
 def legal_mask(rules: Rules, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """(rows, num_distinct_actions): which actions are legal."""
-    actions = np.empty((len(rows), rules.num_distinct_actions), np.int64)
-    counts = np.empty(len(rows), np.int64)
-    legal_rows(rules.compiled_kernel().addresses(), states, rows, actions, counts)
-    listed = np.arange(rules.num_distinct_actions) < counts[:, None]
-    mask = np.zeros(actions.shape, np.bool_)
-    mask[np.nonzero(listed)[0], actions[listed]] = True
+    mask = np.zeros((len(rows), rules.num_distinct_actions), np.bool_)
+    mask_rows(rules.compiled_kernel().addresses(), states, rows, mask)
     return mask
 
 

@@ -8,6 +8,8 @@ compiled or not.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from cardtable.compiled import JIT_DISABLED, compiled
@@ -30,9 +32,13 @@ def streams(seed: int, path: tuple[int, ...], numbers: np.ndarray | range) -> np
     A row is a generator like any other, with a second word that stays what it is: whoever wants one draw for a whole
     game, such as which of several networks to play it with, takes it from there (`lot`).
     """
-    start = np.random.SeedSequence(seed, spawn_key=path).generate_state(2, np.uint64)
-    counters = np.asarray(numbers, np.uint64).reshape(-1, 1) * _GAMMA + start
+    counters = np.asarray(numbers, np.uint64).reshape(-1, 1) * _GAMMA + _start(seed, path)
     return _scrambled(_scrambled(counters))
+
+
+@functools.lru_cache(maxsize=1024)  # environments ask again for every game
+def _start(seed: int, path: tuple[int, ...]) -> np.ndarray:
+    return np.random.SeedSequence(seed, spawn_key=path).generate_state(2, np.uint64)
 
 
 def lot(stream: np.ndarray, n: int) -> np.ndarray:
@@ -44,11 +50,10 @@ _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _scrambled(z: np.ndarray) -> np.ndarray:
-    """splitmix64's hash of each word; products wrap around as they should."""
-    with np.errstate(over="ignore"):
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
+    """splitmix64's hash of each word; products of arrays wrap around as they should, and numpy says nothing."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 if JIT_DISABLED:

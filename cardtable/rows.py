@@ -14,6 +14,7 @@ from cardtable.randomness import sample_index, uniform
 from cardtable.rules import ADDRESSES, CHANCE, INTEGERS, STATES, STREAMS, TERMINAL, kernel_at, player_at
 
 FLOATS = types.Array(types.float64, 2, "C")
+MASKS = types.Array(types.boolean, 2, "C")
 TENSORS = types.Array(types.float32, 2, "C")
 ROOT = types.Array(types.int64, 1, "C", readonly=True)
 
@@ -34,13 +35,16 @@ def seats_of_rows(addresses, states, rows, seats):
         seats[index] = kernel.current_player(states[rows[index]])
 
 
-@entry_point(ADDRESSES, STATES, INTEGERS, STATES, INTEGERS, nogil=True)
-def legal_rows(addresses, states, rows, actions, counts):
-    """The legal actions, ascending, and how many there are."""
+@entry_point(ADDRESSES, STATES, INTEGERS, MASKS, nogil=True)
+def mask_rows(addresses, states, rows, mask):
+    """Which actions are legal; `mask` arrives false."""
     kernel = kernel_at(addresses)
+    actions = np.empty(mask.shape[1], np.int64)
     for index in range(len(rows)):
         state = states[rows[index]]
-        counts[index] = kernel.legal_actions(state, actions[index]) if kernel.current_player(state) >= 0 else 0
+        if kernel.current_player(state) >= 0:
+            for place in range(kernel.legal_actions(state, actions)):
+                mask[index, actions[place]] = True
 
 
 @entry_point(ADDRESSES, STATES, INTEGERS, types.boolean, TENSORS, nogil=True)

@@ -22,6 +22,7 @@ from coinche_spiel.state import (
     MAX_VALUES,
     NONE,
     PLAYERS,
+    POINTS,
     VALUE,
     attacking_team,
     bid_of_value,
@@ -110,3 +111,9 @@ def team_metrics(states: np.ndarray, returns: np.ndarray, seat: int) -> dict[str
         "void rate": ((facts.attack == NONE).astype(float), everything),
         "table turns": ((facts.calls + facts.cards) / players, everything),
     }
+
+
+def points_ahead(states: np.ndarray, seat: int) -> np.ndarray:
+    """By how many card points the team of `seat` is ahead so far, in each of the states."""
+    team = seat % 2
+    return (states[:, POINTS + team] - states[:, POINTS + 1 - team]).astype(float)

@@ -19,6 +19,7 @@ SUITES = {
     "tabular": "speed of the tabular solvers, beside OpenSpiel's and LiteEFG",
     "exploitability": "NashConv against iterations and seconds, all solvers on many games",
     "executors": "pieces of work a second by executor, and what limits Deep CFR on a cluster",
+    "environments": "steps a second of Coinche as an environment, beside the same through pyspiel",
     "deep": "Deep CFR on known ground, three seeds, beside OpenSpiel's torch Deep CFR",
 }
 

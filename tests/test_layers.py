@@ -56,8 +56,8 @@ def test_games_were_found() -> None:
 
 
 # Extras of the installation, and what may import them: experiments, learners, and nobody else.
-EXTRAS = ("matplotlib", "ray", "tensorboard", "torch")
-LEARNERS = ("solvers.deep_cfr", "solvers.learning")
+EXTRAS = ("gymnasium", "matplotlib", "ray", "stable_baselines3", "tensorboard", "torch")
+LEARNERS = ("solvers.deep_cfr", "solvers.learning", "solvers.ppo")
 BLOCK_EXTRAS = """
 import sys
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 import sys
 from types import TracebackType
 
-EXTRA_OF = {"matplotlib": "experiments", "tensorboard": "experiments", "torch": "deep"}
+EXTRA_OF = {
+    "gymnasium": "rl",
+    "matplotlib": "experiments",
+    "sb3_contrib": "rl",
+    "stable_baselines3": "rl",
+    "tensorboard": "experiments",
+    "torch": "deep",
+}
 
 
 def what_to_install(error: BaseException) -> str | None:
