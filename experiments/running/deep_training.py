@@ -22,7 +22,7 @@ from cardtable.player import Player, compiled_players
 from cardtable.rules import Rules
 from cardtable.spiel import CardGame, load_game
 from experiments.running.loop import Clock, Limits, Row, Run, Task, evaluation_points
-from experiments.running.match_figures import metrics_of
+from experiments.running.match_figures import figures_of_games, figures_over_time
 from experiments.running.plots import few_ticks
 from solvers.arrays.memory import GameTooLargeError
 from solvers.arrays.tree import estimate_size
@@ -235,18 +235,11 @@ class Matches:
         row = trainer.metrics()
         stream = np.random.SeedSequence(self._options.seed, spawn_key=(9, trainer.iterations))
         seed = int(stream.generate_state(1)[0])
-        describe = metrics_of(trainer.game)
         mine = trainer.player()
         for name, other in self._others.items():
             games = play_games(trainer.game, seated(trainer.game, mine, other or mine), self._games, seed)
-            if describe is None:
-                mean = games.returns[:, self._side].mean(axis=1)
-                found = {"mean return": (mean, np.ones(len(mean)))}
-            else:
-                found = describe(games.states, games.returns, self._side[0])
-            for figure, (numerator, denominator) in found.items():
-                total = denominator.sum()
-                row[f"{name}: {figure}"] = float(numerator.sum() / total) if total > 0 else float("nan")
+            found = figures_of_games(trainer.game, games, self._side)
+            row |= {f"{name}: {figure}": value for figure, value in found.items()}
         return row
 
     def remarks(self) -> list[str]:
@@ -258,21 +251,4 @@ class Matches:
         ]
 
     def draw(self, rows: Sequence[Row], title: str) -> Figure:
-        steps = [row["step"] for row in rows]
-        figures = sorted({name.split(": ")[1] for name in rows[-1] if ": " in name})
-        columns = min(3, len(figures))
-        height = -(-len(figures) // columns)
-        picture = Figure(figsize=(4 * columns, 2.6 * height), layout="constrained")
-        axes = picture.subplots(height, columns, squeeze=False, sharex=True)
-        for axis, what in zip(axes.flat, figures, strict=False):
-            for name in self._others:
-                axis.plot(steps, [row.get(f"{name}: {what}", np.nan) for row in rows], label=f"against {name}")
-            axis.set_title(what, fontsize=10)
-            axis.grid(alpha=0.4)
-        for axis in list(axes.flat)[len(figures) :]:
-            axis.set_visible(False)
-        for axis in axes[-1]:
-            axis.set_xlabel("iterations")
-        axes.flat[0].legend(fontsize=8)
-        picture.suptitle(title)
-        return picture
+        return figures_over_time(rows, list(self._others), title)

@@ -15,7 +15,7 @@ import numpy as np
 import pyspiel
 from matplotlib.figure import Figure
 
-from cardtable.match import CONFIDENCE, Estimate, Match
+from cardtable.match import CONFIDENCE, Estimate, Games, Match
 from cardtable.spiel import CardGame
 from experiments.running import plots
 
@@ -66,6 +66,40 @@ def figures(game: pyspiel.Game, match: Match, player: int) -> dict[str, Estimate
             pooled = [np.stack([ratios[seating][name][part] for seating in range(2)], axis=1) for part in range(2)]
             found[name] = ratio(*pooled)
     return found
+
+
+def figures_of_games(game: pyspiel.Game, games: Games, side: Sequence[int]) -> dict[str, float]:
+    """The figures of a side in games that it always played from the same seats: for curves, without intervals."""
+    describe = metrics_of(game)
+    if describe is None or games.states is None:
+        return {"mean return": float(games.returns[:, list(side)].mean())}
+    found = {}
+    for figure, (numerator, denominator) in describe(games.states, games.returns, side[0]).items():
+        total = denominator.sum()
+        found[figure] = float(numerator.sum() / total) if total > 0 else math.nan
+    return found
+
+
+def figures_over_time(rows: Sequence[Mapping[str, float]], opponents: Sequence[str], title: str) -> Figure:
+    """A plot for each figure, a line for each opponent; rows of metrics call them `opponent: figure`."""
+    steps = [row["step"] for row in rows]
+    figures = sorted({name.split(": ")[1] for name in rows[-1] if ": " in name})
+    columns = min(3, len(figures))
+    height = -(-len(figures) // columns)
+    picture = Figure(figsize=(4 * columns, 2.6 * height), layout="constrained")
+    axes = picture.subplots(height, columns, squeeze=False, sharex=True)
+    for axis, what in zip(axes.flat, figures, strict=False):
+        for name in opponents:
+            axis.plot(steps, [row.get(f"{name}: {what}", np.nan) for row in rows], label=f"against {name}")
+        axis.set_title(what, fontsize=10)
+        axis.grid(alpha=0.4)
+    for axis in list(axes.flat)[len(figures) :]:
+        axis.set_visible(False)
+    for axis in axes[-1]:
+        axis.set_xlabel("iterations")
+    axes.flat[0].legend(fontsize=8)
+    picture.suptitle(title)
+    return picture
 
 
 def rows_of(names: Sequence[str], found: Sequence[Mapping[str, Estimate]]) -> list[dict[str, Any]]:

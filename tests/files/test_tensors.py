@@ -23,7 +23,10 @@ def file_of(header: object, data: bytes = b"") -> bytes:
 
 
 def test_weights_come_back(tmp_path: Path) -> None:
-    weights = {"a": np.arange(6, dtype=np.float32).reshape(2, 3).T, "b": np.array([1, -2], np.int8)}
+    weights: dict[str, np.ndarray] = {
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3).T,
+        "b": np.array([1, -2], np.int8),
+    }
     write_tensors(tmp_path / "weights", weights)
     found = read_tensors(tmp_path / "weights", "weights")
     assert found.keys() == weights.keys()
