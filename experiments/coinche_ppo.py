@@ -77,7 +77,8 @@ def main() -> None:
     directory.write_report(
         "# PPO on Coinche\n\n"
         f"`python -m experiments.coinche_ppo --decisions={FLAGS.decisions} --seeds={FLAGS.seeds}`\n\n"
-        f"{tables.markdown(rows) if rows else ''}\nLast evaluation of each run, {FLAGS.games:,} games:\n\n{tables.markdown(last)}\n"
+        f"{tables.markdown(rows) if rows else ''}\n"
+        f"Last evaluation of each run, {FLAGS.games:,} games:\n\n{tables.markdown(last)}\n"
         + "\n".join(f"![{picture.stem}]({picture.name})" for picture in pictures)
         + "\n"
     )
