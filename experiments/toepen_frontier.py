@@ -147,7 +147,7 @@ def main() -> None:
         except ValueError as error:
             raise UserError(f"--sizes has {size}: {error}") from None
     run = open_directory({name: FLAGS[name].value for name in OPTIONS})
-    with chosen_executor() as executor:
+    with chosen_executor(run.path) as executor:
         frontier(run, executor)
     tables.console.print(f"report in {run.path}")
 

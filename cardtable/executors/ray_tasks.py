@@ -12,12 +12,13 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cardtable.executors.base import WINDOW, Executor, Item, Result, Shared, in_order
-from cardtable.executors.nodes import Node, refusal, this_node
+from cardtable.executors.nodes import Node, Seen, refusal, this_node
 from cardtable.executors.pieces import Call, make_call, open_answer, pack, perform
 from cardtable.parameters import UserError
 
@@ -30,9 +31,10 @@ BETWEEN_LOOKS = 5.0  # seconds between two looks at the cluster
 class Ray(Executor):
     """ray tasks: `address` is that of a cluster, or `local` for one on this machine that ends with `close()`."""
 
-    def __init__(self, address: str = LOCAL, allow_mixed_nodes: bool = False) -> None:
+    def __init__(self, address: str = LOCAL, allow_mixed_nodes: bool = False, folder: Path | None = None) -> None:
         self.address = address
         self.allow_mixed_nodes = allow_mixed_nodes
+        self._folder, self._seen = folder, Seen(None)
         self._ray: Any = None
         self._is_ours = False
         self._cpus, self._looked, self._last_seen = 0, -math.inf, 0.0
@@ -47,6 +49,7 @@ class Ray(Executor):
 
     def _start(self) -> None:
         if self._ray is None:
+            self._seen = Seen(self._folder)
             self._ray = _imported(self.address)
             self._is_ours = not self._ray.is_initialized()
             if self._is_ours:
@@ -92,10 +95,13 @@ class Ray(Executor):
         try:
             while not self._ray.wait([reference], timeout=BETWEEN_LOOKS)[0]:
                 self.look()
-            return self._ray.get(reference)
+            node, answer = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise UserError(f"the ray cluster at {self.address} gave up: {reason}") from error
+        if node is not None:
+            self._seen.add(node)
+        return answer
 
     def cancel(self, reference: Any) -> None:
         if self._ray is not None and self._ray.is_initialized():
@@ -120,12 +126,15 @@ class _Piece:
         self._executor.cancel(self._reference)
 
 
-def run_piece(call: Call, shared: np.ndarray, wanted: Node, allow_mixed_nodes: bool, item: bytes) -> bytes:
-    """What a worker does: nothing, if it is not like the machine that asks."""
-    why = refusal(wanted, this_node(), allow_mixed_nodes)
+def run_piece(
+    call: Call, shared: np.ndarray, wanted: Node, allow_mixed_nodes: bool, item: bytes
+) -> tuple[Node | None, bytes]:
+    """The node that did a piece, and its answer. One that is not like the machine that asks does nothing."""
+    node = this_node()
+    why = refusal(wanted, node, allow_mixed_nodes)
     if why:
-        return pack((None, UserError(why), ""))
-    return perform(call._replace(shared=shared), item)  # type: ignore[arg-type]
+        return None, pack((None, UserError(why), ""))
+    return node, perform(call._replace(shared=shared), item)  # type: ignore[arg-type]
 
 
 def _reach(address: str) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import resource
-import signal
+import shutil
 import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 
 from cardtable.executors import WINDOW, Ray, nodes, ray_tasks
 from cardtable.parameters import UserError
-from tests.cluster.conftest import Start, ray_processes
+from tests.cluster.conftest import Start, kill_a_worker, ray_processes
 from tests.cluster.work import count, megabyte, where
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
@@ -28,11 +29,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_nodes_and_workers_die_and_every_item_is_answered_once(start: Start, tmp_path: Path) -> None:
     cluster = start(3)
     answers = []
-    with Ray(cluster.address) as executor:
+    with Ray(cluster.address) as executor, ThreadPoolExecutor(1) as pool:
         for answer in executor.map(count, range(40), str(tmp_path)):
             answers.append(answer)
             if len(answers) == 4:
-                os.kill(min(ray_processes("run_piece")), signal.SIGKILL)
+                killed = pool.submit(kill_a_worker, cluster)  # beside this loop, which hands out the work
             if len(answers) == 10:
                 cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
             if len(answers) == 20:
@@ -40,6 +41,7 @@ def test_nodes_and_workers_die_and_every_item_is_answered_once(start: Start, tmp
             if len(answers) == 30:
                 cluster.add_node(num_cpus=1)
         assert answers == [item * item for item in range(40)]
+        assert killed.result()
         runs = [(tmp_path / str(item)).stat().st_size for item in range(40)]
         assert min(runs) >= 1
         start_time = time.monotonic()
@@ -75,17 +77,23 @@ WORK = """
 """
 
 
-def test_when_the_head_dies_it_is_said(start: Start, tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
+def begin_elsewhere(cluster: Any, folder: Path) -> subprocess.Popen[str]:
+    """A process in that folder, which asks the cluster to count."""
+    script = folder / "script.py"
     script.write_text(textwrap.dedent(WORK))
-    cluster = start(1)
-    process = subprocess.Popen(
-        [sys.executable, script, cluster.address, tmp_path],
+    return subprocess.Popen(
+        [sys.executable, script, cluster.address, folder],
+        cwd=folder,  # ray's workers look there before anywhere else
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+def test_when_the_head_dies_it_is_said(start: Start, tmp_path: Path) -> None:
+    cluster = start(1)
+    process = begin_elsewhere(cluster, tmp_path)
     assert process.stdout is not None
     assert process.stdout.readline() == "0\n"
     for node in [*cluster.worker_nodes, cluster.head_node]:
@@ -150,6 +158,24 @@ def test_unlike_nodes_are_refused(
                 list(executor.map(where, [1], None))
         else:
             assert list(executor.map(where, [1], None))
+
+
+def test_a_copy_of_the_code_works_until_it_is_changed(start: Start, tmp_path: Path) -> None:
+    """A node with code of its own, as another machine has."""
+    copy, asking = tmp_path / "copy", tmp_path / "asking"
+    for package in (*nodes.own_packages(), "tests/cluster"):
+        shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+    asking.mkdir()
+    cluster = start(1, env_vars={"PYTHONPATH": str(copy)})
+    process = begin_elsewhere(cluster, asking)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "0\n"
+    process.kill()
+    process.communicate()
+    with (copy / "cardtable" / "bits.py").open("a") as file:
+        file.write("# another version\n")
+    said, _ = begin_elsewhere(cluster, asking).communicate(timeout=100)
+    assert "has other code than" in said
 
 
 LOCAL = """
