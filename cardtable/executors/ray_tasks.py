@@ -6,6 +6,7 @@ ray's. ray does an item at least once; it is answered once, because answers are 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import os
@@ -26,6 +27,7 @@ LOCAL = "local"
 PATIENCE = 30.0  # seconds without any node before the work is given up
 CONNECT_SECONDS = 10.0
 BETWEEN_LOOKS = 5.0  # seconds between two looks at the cluster
+PROXY, NOWHERE = "http_proxy", "http://127.0.0.1:9"  # nobody listens at that port
 
 
 class Ray(Executor):
@@ -66,7 +68,8 @@ class Ray(Executor):
             if "://" not in self.address and self.address.rpartition(":")[2].isdecimal():
                 _reach(self.address)  # ray would try for ten minutes
             # Without an address ray would join any cluster that it finds.
-            self._ray.init(address=self.address, **options)
+            with _asking_nobody() if self.address == LOCAL else contextlib.nullcontext():
+                self._ray.init(address=self.address, **options)
         except (OSError, ValueError, RuntimeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise UserError(f"there is no ray cluster to join at {self.address}: {reason}") from None
@@ -130,11 +133,29 @@ def run_piece(
     call: Call, shared: np.ndarray, wanted: Node, allow_mixed_nodes: bool, item: bytes
 ) -> tuple[Node | None, bytes]:
     """The node that did a piece, and its answer. One that is not like the machine that asks does nothing."""
+    if os.environ.get(PROXY) == NOWHERE:
+        del os.environ[PROXY]  # was meant for ray, not for the work
     node = this_node()
     why = refusal(wanted, node, allow_mixed_nodes)
     if why:
         return None, pack((None, UserError(why), ""))
     return node, perform(call._replace(shared=shared), item)  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def _asking_nobody() -> Iterator[None]:
+    """ray's processes that are started inside find no way to the web.
+
+    With usage statistics switched off, ray still asks two addresses on the net in which cloud it is.
+    """
+    if PROXY in os.environ:  # whoever has one decides what passes
+        yield
+        return
+    os.environ[PROXY] = NOWHERE
+    try:
+        yield
+    finally:
+        del os.environ[PROXY]
 
 
 def _reach(address: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_USAGE_STATS_REPORT_URL"] = "http://127.0.0.1:9"  # a head would report that statistics are off
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # on loopback
 STORE = 200 * 2**20  # bytes of each node's object store
 

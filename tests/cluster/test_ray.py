@@ -179,7 +179,7 @@ def test_a_copy_of_the_code_works_until_it_is_changed(start: Start, tmp_path: Pa
 
 
 LOCAL = """
-    import json, os, sys
+    import json, os, socket, sys
     from pathlib import Path
     from cardtable.executors import find_executor
     from tests.cluster.conftest import ray_processes
@@ -202,6 +202,10 @@ LOCAL = """
                 if words[3] == "0A" and f"socket:[{words[9]}]" in own:
                     yield words[1].partition(":")[0]
 
+    def packets(interface):
+        lines = Path("/proc/net/dev").read_text().splitlines()
+        return next(int(line.split()[10]) for line in lines if line.strip().startswith(interface))
+
     if __name__ == "__main__":
         with find_executor("ray") as executor:
             workers = list(executor.map(where, range(6), None))
@@ -212,19 +216,27 @@ LOCAL = """
                 list(executor.map(where, [1], None))
         except ValueError as error:
             print(error)
+        if len(sys.argv) > 1:
+            print(packets(sys.argv[1]))
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"hello", ("192.0.2.1", 9))
+            print(packets(sys.argv[1]))
 """
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 
 
-def test_ray_on_this_machine_keeps_to_itself(tmp_path: Path) -> None:
-    pytest.importorskip("ray")
+def run_local(tmp_path: Path, before: str = "", *arguments: str) -> list[str]:
+    """The lines that the script prints, run in a shell after these commands; those that are always the same are
+    looked at here."""
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(LOCAL))
+    command = ["sh", "-ec", f'{before}\nexec "$@"', "sh", sys.executable, str(script), *arguments]
+    if before:
+        command = ["unshare", "--net", *command]
     done = subprocess.run(
-        [sys.executable, script], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=400
     )
     assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()
+    first, second, *more = done.stdout.splitlines()
     workers, processes, listening = json.loads(first)
     assert workers >= 1
     assert processes > 4
@@ -233,3 +245,30 @@ def test_ray_on_this_machine_keeps_to_itself(tmp_path: Path) -> None:
     assert second.startswith("there is no ray cluster to join at 127.0.0.1:1")
     time.sleep(3)
     assert ray_processes() == {}
+    return more
+
+
+def test_ray_on_this_machine_keeps_to_itself(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    assert run_local(tmp_path) == []
+
+
+# A network of its own, of which all that is not loopback leads to a wire that nobody reads.
+WIRE = """
+    echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+    ip link set lo up
+    ip link add wire type veth peer name nobody
+    ip link set nobody up
+    ip link set wire up
+    ip address add 198.51.100.1/24 dev wire
+    ip neighbour add 198.51.100.2 lladdr 02:00:00:00:00:02 dev wire
+    ip route add default via 198.51.100.2
+"""
+
+
+def test_no_packet_leaves_this_machine(tmp_path: Path) -> None:
+    """No statistics, no questions to name servers or clouds. That there is a way out shows a packet at the end."""
+    pytest.importorskip("ray")
+    if os.geteuid() != 0 or not (shutil.which("unshare") and shutil.which("ip")):
+        pytest.skip("only root may give a process a network of its own, with unshare and ip")
+    assert run_local(tmp_path, WIRE, "wire") == ["0", "1"]
