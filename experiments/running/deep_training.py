@@ -210,7 +210,7 @@ class Exact:
         if points:
             axis.plot(*zip(*points, strict=True), "o", label="strategy network")
         axis.set(xscale="log", yscale="log", xlabel="CPU seconds of training", ylabel="NashConv (exact)", title=title)
-        few_ticks(axis)
+        few_ticks(axis.xaxis)
         axis.grid(which="major", alpha=0.4)
         axis.legend()
         return figure
