@@ -27,7 +27,7 @@ from typing import IO, Any
 from matplotlib import pyplot as plt
 
 from cardtable.executors.nodes import NODES_FILE, cpu_model
-from cardtable.files import write_atomically
+from cardtable.files import parse_json, write_atomically
 from cardtable.parameters import UserError
 from experiments.running import events
 
@@ -96,13 +96,13 @@ class RunDirectory:
 
     def _require_same(self, config: Mapping[str, Any]) -> None:
         try:
-            stored = json.loads(self._config_file.read_text())["config"]
+            stored = parse_json(self._config_file.read_bytes())["config"]
             differing = [
                 f"{name} was {stored.get(name)!r}, is now {value!r}"
                 for name, value in json.loads(json.dumps(dict(config))).items()
                 if stored.get(name) != value
             ]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise UserError(
                 f"{self._config_file} is damaged, so nobody knows what run this is; --overwrite starts anew"
             ) from None
