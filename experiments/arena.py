@@ -72,7 +72,7 @@ def main() -> None:
     if names[0] == names[1]:
         names = [f"{names[0]} (1)", f"{names[1]} (2)"]
 
-    with chosen_executor() as executor, LateProgress("playing", 2 * deals) as progress:
+    with chosen_executor(directory.path) as executor, LateProgress("playing", 2 * deals) as progress:
         filed = FiledGames(executor, directory.path, "games", FLAGS.checkpoint_seconds)
         match = play_match(game, players[0], players[1], deals, FLAGS.seed, filed, progress.advance)
     found = [figures(game, match, player) for player in range(2)]

@@ -6,6 +6,7 @@ python -m experiments.benchmark --suite=playouts
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 
 from absl import flags
 
@@ -33,12 +34,13 @@ flags.mark_flag_as_required("suite")
 
 @command
 def main() -> None:
-    with chosen_executor() as executor:
+    out = Path(FLAGS.out or f"runs/benchmark_{FLAGS.suite}")
+    with chosen_executor(out) as executor:
         if not isinstance(executor, Serial) and FLAGS.suite != "deep":
             raise UserError(f"the {FLAGS.suite} suite measures speed and runs alone; allowed: --executor=serial")
         options = {"executor": executor} if FLAGS.suite == "deep" else {}
         suite = importlib.import_module(f"experiments.suites.{FLAGS.suite}")
-        directory = open_directory({"suite": FLAGS.suite, "quick": FLAGS.quick}, f"runs/benchmark_{FLAGS.suite}")
+        directory = open_directory({"suite": FLAGS.suite, "quick": FLAGS.quick}, out)
         suite.run(directory, quick=FLAGS.quick, **options)
 
 

@@ -45,7 +45,7 @@ def main() -> None:
     directory = open_directory({"games": games, "seed": FLAGS.seed})
     before = time.monotonic()
 
-    with chosen_executor() as executor:
+    with chosen_executor(directory.path) as executor:
         table = table_3(games, FLAGS.seed, executor)
     tables.show(f"Table III: random players, {games:,} games per sub-game", table)
     write_csv(directory.path / "table_3.csv", table)

@@ -67,7 +67,7 @@ def main() -> None:
         for player in CARD_PLAYERS
         for opening in OPENINGS
     ]
-    with chosen_executor() as executor:
+    with chosen_executor(directory.path) as executor:
         rows += [open_play(name, max(2, FLAGS.open_deals // share), FLAGS.seed, executor) for name in OPENINGS]
     tables.show("What opening brings where everybody else passes (0 for passing too)", rows)
     write_csv(directory.path / "results.csv", rows)

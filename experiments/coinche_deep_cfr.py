@@ -98,7 +98,7 @@ def study(out: str) -> None:
     directory = open_directory({"seconds": FLAGS.seconds, "seed": FLAGS.seed, "paper": FLAGS.paper})
     runs = [(opponents, traversal) for opponents in (ITSELF, *OPPONENTS) for traversal in TRAVERSALS]
     given = [job(out, *run) for run in runs]
-    with chosen_executor() as executor:
+    with chosen_executor(directory.path) as executor:
         quiet = not isinstance(executor, Serial)
         answers = executor.map(train_run, given, quiet)
         curves = track(answers, "runs", total=len(given), disable=not quiet)

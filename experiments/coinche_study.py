@@ -157,7 +157,7 @@ def main() -> None:
     leader = SEAT_NAMES.index(FLAGS.leader)
     config = {"hand": cards_text(hand), "worlds": worlds, "leader": FLAGS.leader, "seed": FLAGS.seed}
     directory = open_directory(config)
-    with chosen_executor() as executor:
+    with chosen_executor(directory.path) as executor:
         points = study(hand, worlds, leader, FLAGS.seed, executor, show_progress=True)
     rows = summary(points)
     title = f"{cards_text(hand)}: {worlds:,} worlds, {FLAGS.leader} leads, points with open cards"

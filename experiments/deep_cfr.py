@@ -13,6 +13,7 @@ bit, that of a run that was never interrupted. Seconds are CPU seconds of the pr
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -54,10 +55,11 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
     asked: dict[str, Any] = {name: FLAGS[name].value for name in ASKED}
-    with chosen_executor() as executor:
+    out = Path(FLAGS.out or f"runs/{file_name(f'deep_cfr_{FLAGS.game}')}")
+    with chosen_executor(out) as executor:
         train(
             Options(**asked, settings=given_settings(Settings)),
-            FLAGS.out or f"runs/{file_name(f'deep_cfr_{FLAGS.game}')}",
+            out,
             Limits(FLAGS.iterations, FLAGS.seconds),
             resume=FLAGS.resume,
             overwrite=FLAGS.overwrite,

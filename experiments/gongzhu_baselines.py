@@ -64,7 +64,7 @@ def main() -> None:
     config = {"deals": deals, "search_deals": search_deals, "worlds": worlds, "best_worlds": best_worlds}
     directory = open_directory(config | {"seed": FLAGS.seed})
 
-    with chosen_executor() as executor:
+    with chosen_executor(directory.path) as executor:
         runner = Matches(FLAGS.seed, executor)
         points = table_2(runner, deals, search_deals, best_worlds)
         search = search_rows(runner, worlds, search_deals)

@@ -56,17 +56,17 @@ ORACLE_ITERATIONS = 1000  # far more than any of the games needs
 
 @command
 def main() -> None:
-    with chosen_executor() as executor:
-        if FLAGS.quick:
-            run(QUICK_STARTS, QUICK_ITERATIONS, QUICK_ORACLE_ITERATIONS, executor)
-        else:
-            run(FLAGS.starts, FLAGS.iterations, ORACLE_ITERATIONS, executor)
-
-
-def run(starts: int, iterations: int, oracle_iterations: int, executor: Executor) -> None:
-    clock = time.monotonic()
+    starts, iterations, oracle_iterations = FLAGS.starts, FLAGS.iterations, ORACLE_ITERATIONS
+    if FLAGS.quick:
+        starts, iterations, oracle_iterations = QUICK_STARTS, QUICK_ITERATIONS, QUICK_ORACLE_ITERATIONS
     config = {"starts": starts, "iterations": iterations, "seed": FLAGS.seed, "quick": FLAGS.quick}
     directory = open_directory(config)
+    with chosen_executor(directory.path) as executor:
+        run(directory, starts, iterations, oracle_iterations, executor)
+
+
+def run(directory: RunDirectory, starts: int, iterations: int, oracle_iterations: int, executor: Executor) -> None:
+    clock = time.monotonic()
     laboratory = Laboratory()
     study = _study(laboratory, directory, starts, iterations, executor)
     steps: list[Progress] = []

@@ -193,7 +193,7 @@ def main() -> None:
     seeds = range(2 if quick else FLAGS.seeds)
     run = open_directory({**plan._asdict(), "seeds": len(seeds)})
     results: list[Result] = []
-    with chosen_executor() as executor:
+    with chosen_executor(run.path) as executor:
         answers = executor.map(train, seeds, plan)
         for result in track(answers, "training", total=len(seeds), console=tables.console):
             results.append(result)

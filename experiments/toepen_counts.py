@@ -67,7 +67,7 @@ def main() -> None:
     settings = [setting for setting in THESIS if not (FLAGS.quick and setting == (3, 3, 3, True))]
     work = [(setting, follow) for setting in settings for follow in ((True, False) if setting[3] else (True,))]
     run = open_directory({"quick": FLAGS.quick})
-    with chosen_executor() as executor:
+    with chosen_executor(run.path) as executor:
         rows = list(track(executor.map(count, work, None), "counting", total=len(work), console=tables.console))
         write_csv(run.path / "counts.csv", rows)
         small = [(setting, follow) for setting, follow in work if setting[2] == 2 and not (FLAGS.quick and setting[3])]

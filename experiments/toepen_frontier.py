@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from absl import flags
+from matplotlib import pyplot as plt
 
 import cardspiel  # noqa: F401
 from cardtable.executors import Executor
@@ -24,6 +25,7 @@ from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import RunDirectory, write_csv
 from experiments.running.flags import chosen_executor, define_executor, define_number, define_out, open_directory
+from experiments.running.plots import few_ticks
 from experiments.toepen import openings
 from experiments.toepen.frontier import Plan, Solved, sizes_of, solve_in_own_process
 from toepen_spiel.rules import toepen_rules
@@ -117,11 +119,6 @@ def write_results(
 
 
 def plot(rows: list[dict[str, Any]]) -> Any:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     shown = [row for row in rows if "value" in row]
     figure, axes = plt.subplots(figsize=(7.5, 4))
     axes.scatter([row["terminals"] for row in shown], [row["build_seconds"] + row["solve_seconds"] for row in shown])
@@ -130,6 +127,9 @@ def plot(rows: list[dict[str, Any]]) -> Any:
         axes.annotate(row["size"], where, xytext=(-4, 5), textcoords="offset points", ha="right", fontsize=9)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.margins(0.12)  # so that the names stay inside
+    few_ticks(axes.xaxis)
+    few_ticks(axes.yaxis)
     axes.set_xlabel("terminals of the quotient")
     axes.set_ylabel("seconds to NashConv 0.01, one core")
     axes.set_title("Toepen with betting, solved exactly (suits-ranks-hand size)", loc="left")
@@ -147,7 +147,7 @@ def main() -> None:
         except ValueError as error:
             raise UserError(f"--sizes has {size}: {error}") from None
     run = open_directory({name: FLAGS[name].value for name in OPTIONS})
-    with chosen_executor() as executor:
+    with chosen_executor(run.path) as executor:
         frontier(run, executor)
     tables.console.print(f"report in {run.path}")
 

@@ -9,6 +9,7 @@ bounded from below by a local best response. What the best of them does before t
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -213,10 +214,10 @@ def main() -> None:
         "worlds": worlds,
         "seed": FLAGS.seed,
     }
-    run = open_directory(settings)
-    executor = chosen_executor()
+    executor = chosen_executor(Path(FLAGS.out))
     if not isinstance(executor, Serial | Threads):
         raise UserError("profiles are gigabytes and stay in this process; allowed: --executor=serial, threads:<number>")
+    run = open_directory(settings)
     profiles, training = train_all(base, minutes, int(FLAGS.memory * GIGABYTE))
     tables.show("Training", training)
     write_csv(run.path / "training.csv", training)

@@ -132,7 +132,7 @@ def main() -> None:
     seeds = 2 if quick else FLAGS.seeds
     tasks = [Task(*setting, seed) for setting in reversed(SETTINGS) for seed in range(seeds)]
     run = open_directory({**plan._asdict(), "seeds": seeds})
-    with chosen_executor() as executor:
+    with chosen_executor(run.path) as executor:
         answers = executor.map(train, tasks, plan)
         curves = list(track(answers, "training", total=len(tasks), console=tables.console))
     rows = summary(curves)

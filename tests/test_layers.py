@@ -55,9 +55,9 @@ def test_games_were_found() -> None:
     assert {"toepen_spiel", "kuhn_collab"} <= GAMES
 
 
-# Extras of the installation, and what may import them: experiments, learners, and nobody else.
-EXTRAS = ("gymnasium", "matplotlib", "ray", "stable_baselines3", "tensorboard", "torch")
-LEARNERS = ("solvers.deep_cfr", "solvers.learning", "solvers.ppo")
+# Extras of the installation, and what may import them: experiments, learners, PettingZoo's adapter, and nobody else.
+EXTRAS = ("gymnasium", "matplotlib", "pettingzoo", "ray", "stable_baselines3", "tensorboard", "torch")
+NEED_EXTRAS = ("cardspiel.pettingzoo_env", "solvers.deep_cfr", "solvers.learning", "solvers.ppo")
 BLOCK_EXTRAS = """
 import sys
 
@@ -73,7 +73,7 @@ sys.meta_path.insert(0, NotInstalled())
 def modules_of(package: str) -> list[str]:
     paths = (path.relative_to(ROOT).with_suffix("") for path in (ROOT / package).rglob("*.py"))
     names = (".".join(path.parts).removesuffix(".__init__") for path in paths)
-    return sorted(name for name in names if not name.startswith(LEARNERS))
+    return sorted(name for name in names if not name.startswith(NEED_EXTRAS))
 
 
 def run_without_extras(*arguments: str, folder: Path, blocked: Sequence[str] = EXTRAS) -> subprocess.CompletedProcess:

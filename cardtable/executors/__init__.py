@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from pathlib import Path
 
 from cardtable.executors.base import WINDOW, Executor, Serial, Threads
 from cardtable.executors.processes import Processes
@@ -32,10 +33,11 @@ def has_ray() -> bool:
     return found is not None and found.origin is not None
 
 
-def find_executor(text: str, allow_mixed_nodes: bool = False) -> Executor:
+def find_executor(text: str, allow_mixed_nodes: bool = False, folder: Path | None = None) -> Executor:
     """The executor a flag names; `threads` and `processes` without a number are as many as there are cores.
 
     `ray` starts ray on this machine; `ray:<address>` joins a cluster, whose nodes must be alike unless told otherwise.
+    Which nodes worked is written into the folder, if there is one (`nodes.json`).
     """
     kind, _, count = text.partition(":")
     if text == "serial":
@@ -46,5 +48,5 @@ def find_executor(text: str, allow_mixed_nodes: bool = False) -> Executor:
     if kind == "ray" and text != "ray:":
         if not has_ray():
             raise UserError(f"executor is {text!r}, but ray is not installed: pip install 'cardspiel[cluster]'")
-        return Ray(count or LOCAL, allow_mixed_nodes)
+        return Ray(count or LOCAL, allow_mixed_nodes, folder)
     raise UserError(f"executor is {text!r}; allowed: {EXECUTORS}")

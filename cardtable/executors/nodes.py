@@ -10,13 +10,18 @@ import functools
 import hashlib
 import importlib
 import importlib.metadata
+import json
 import platform
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from cardtable.files import read_json, write_atomically
+from cardtable.parameters import UserError
+
 DISTRIBUTION = "cardspiel"
 LIBRARIES = ("numpy", "numba", "scipy", "open_spiel", "torch", "ray")
+NODES_FILE = "nodes.json"
 FOREIGN_GAMES = "open_spiel.python.games"  # registers OpenSpiel's own games in Python
 
 
@@ -73,6 +78,30 @@ def cpu_model() -> str:
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+class Seen:
+    """Which nodes have worked, kept in a file as soon as another one does: a run that goes on adds to it."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._path = None if folder is None else folder / NODES_FILE
+        self.nodes = self._read() if self._path is not None and self._path.exists() else []
+
+    def _read(self) -> list[Node]:
+        assert self._path is not None
+        found = read_json(self._path, "a list of nodes")
+        try:
+            return [Node(**{field: str(node[field]) for field in Node._fields}) for node in found]
+        except (TypeError, KeyError):
+            raise UserError(f"{self._path} is no list of nodes; --overwrite starts anew") from None
+
+    def add(self, node: Node) -> None:
+        if node in self.nodes:
+            return
+        self.nodes.append(node)
+        if self._path is not None:
+            text = json.dumps([each._asdict() for each in sorted(self.nodes)], indent=2)
+            write_atomically(self._path, lambda file: file.write_text(text + "\n"))
 
 
 def refusal(wanted: Node, found: Node, allow_mixed: bool) -> str:

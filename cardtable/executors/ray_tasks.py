@@ -6,18 +6,20 @@ ray's. ray does an item at least once; it is answered once, because answers are 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import os
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cardtable.executors.base import WINDOW, Executor, Item, Result, Shared, in_order
-from cardtable.executors.nodes import Node, refusal, this_node
+from cardtable.executors.nodes import Node, Seen, refusal, this_node
 from cardtable.executors.pieces import Call, make_call, open_answer, pack, perform
 from cardtable.parameters import UserError
 
@@ -25,14 +27,16 @@ LOCAL = "local"
 PATIENCE = 30.0  # seconds without any node before the work is given up
 CONNECT_SECONDS = 10.0
 BETWEEN_LOOKS = 5.0  # seconds between two looks at the cluster
+PROXY, NOWHERE = "http_proxy", "http://127.0.0.1:9"  # nobody listens at that port
 
 
 class Ray(Executor):
     """ray tasks: `address` is that of a cluster, or `local` for one on this machine that ends with `close()`."""
 
-    def __init__(self, address: str = LOCAL, allow_mixed_nodes: bool = False) -> None:
+    def __init__(self, address: str = LOCAL, allow_mixed_nodes: bool = False, folder: Path | None = None) -> None:
         self.address = address
         self.allow_mixed_nodes = allow_mixed_nodes
+        self._folder, self._seen = folder, Seen(None)
         self._ray: Any = None
         self._is_ours = False
         self._cpus, self._looked, self._last_seen = 0, -math.inf, 0.0
@@ -47,6 +51,7 @@ class Ray(Executor):
 
     def _start(self) -> None:
         if self._ray is None:
+            self._seen = Seen(self._folder)
             self._ray = _imported(self.address)
             self._is_ours = not self._ray.is_initialized()
             if self._is_ours:
@@ -63,7 +68,8 @@ class Ray(Executor):
             if "://" not in self.address and self.address.rpartition(":")[2].isdecimal():
                 _reach(self.address)  # ray would try for ten minutes
             # Without an address ray would join any cluster that it finds.
-            self._ray.init(address=self.address, **options)
+            with _asking_nobody() if self.address == LOCAL else contextlib.nullcontext():
+                self._ray.init(address=self.address, **options)
         except (OSError, ValueError, RuntimeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise UserError(f"there is no ray cluster to join at {self.address}: {reason}") from None
@@ -92,10 +98,13 @@ class Ray(Executor):
         try:
             while not self._ray.wait([reference], timeout=BETWEEN_LOOKS)[0]:
                 self.look()
-            return self._ray.get(reference)
+            node, answer = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise UserError(f"the ray cluster at {self.address} gave up: {reason}") from error
+        if node is not None:
+            self._seen.add(node)
+        return answer
 
     def cancel(self, reference: Any) -> None:
         if self._ray is not None and self._ray.is_initialized():
@@ -120,12 +129,33 @@ class _Piece:
         self._executor.cancel(self._reference)
 
 
-def run_piece(call: Call, shared: np.ndarray, wanted: Node, allow_mixed_nodes: bool, item: bytes) -> bytes:
-    """What a worker does: nothing, if it is not like the machine that asks."""
-    why = refusal(wanted, this_node(), allow_mixed_nodes)
+def run_piece(
+    call: Call, shared: np.ndarray, wanted: Node, allow_mixed_nodes: bool, item: bytes
+) -> tuple[Node | None, bytes]:
+    """The node that did a piece, and its answer. One that is not like the machine that asks does nothing."""
+    if os.environ.get(PROXY) == NOWHERE:
+        del os.environ[PROXY]  # was meant for ray, not for the work
+    node = this_node()
+    why = refusal(wanted, node, allow_mixed_nodes)
     if why:
-        return pack((None, UserError(why), ""))
-    return perform(call._replace(shared=shared), item)  # type: ignore[arg-type]
+        return None, pack((None, UserError(why), ""))
+    return node, perform(call._replace(shared=shared), item)  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def _asking_nobody() -> Iterator[None]:
+    """ray's processes that are started inside find no way to the web.
+
+    With usage statistics switched off, ray still asks two addresses on the net in which cloud it is.
+    """
+    if PROXY in os.environ:  # whoever has one decides what passes
+        yield
+        return
+    os.environ[PROXY] = NOWHERE
+    try:
+        yield
+    finally:
+        del os.environ[PROXY]
 
 
 def _reach(address: str) -> None:

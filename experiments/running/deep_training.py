@@ -9,6 +9,7 @@ import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class Options:
 
 def train(
     options: Options,
-    path: str,
+    path: str | Path,
     limits: Limits,
     *,
     resume: bool,
@@ -112,7 +113,7 @@ def deep_task(options: Options, executor: Executor | None = None) -> Task:
         config={**asked, **dict(sorted(settings.items()))},
         evaluate=evaluation.evaluate,
         remarks=lambda: [
-            f"CPU seconds; {trainer.nodes:,} nodes, seed {options.seed}, traversal {trainer.settings.traversal}.",
+            f"{trainer.nodes:,} nodes, seed {options.seed}, traversal {trainer.settings.traversal}.",
             *evaluation.remarks(),
         ],
         draw=lambda rows: evaluation.draw(rows, f"Deep CFR on {options.game}, {trainer.settings.traversal}"),
@@ -209,7 +210,7 @@ class Exact:
         if points:
             axis.plot(*zip(*points, strict=True), "o", label="strategy network")
         axis.set(xscale="log", yscale="log", xlabel="CPU seconds of training", ylabel="NashConv (exact)", title=title)
-        few_ticks(axis)
+        few_ticks(axis.xaxis)
         axis.grid(which="major", alpha=0.4)
         axis.legend()
         return figure

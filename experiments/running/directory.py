@@ -3,6 +3,7 @@
     config.json     what was asked for, and which versions answered
     metrics.csv     one row per evaluation
     events.out...   the same for TensorBoard
+    nodes.json      the machines of a cluster that worked, and what was installed there
     *.png, report.md, checkpoints
 
 Files that replace an older version are replaced atomically (`cardtable.files`). A directory that holds a run is not
@@ -25,7 +26,8 @@ from typing import IO, Any
 
 from matplotlib import pyplot as plt
 
-from cardtable.files import write_atomically
+from cardtable.executors.nodes import NODES_FILE, cpu_model
+from cardtable.files import parse_json, write_atomically
 from cardtable.parameters import UserError
 from experiments.running import events
 
@@ -33,7 +35,7 @@ VERSIONS_OF = ("cardspiel", "open_spiel", "numba", "numpy", "scipy", "torch")
 CONFIG = "config.json"
 LOCK = ".lock"
 # What --overwrite removes: files that runs write. Anything else in the directory is not ours.
-NAMED = (CONFIG, "player.json", "report.md", "results.json")
+NAMED = (CONFIG, NODES_FILE, "player.json", "report.md", "results.json")
 RESULTS = (*NAMED, "*.csv", "*.png", "*.npz", "solved_*.json", events.PATTERN)
 LONGEST_NAME = 150  # bytes; file systems allow 255, and something may be added
 
@@ -94,13 +96,13 @@ class RunDirectory:
 
     def _require_same(self, config: Mapping[str, Any]) -> None:
         try:
-            stored = json.loads(self._config_file.read_text())["config"]
+            stored = parse_json(self._config_file.read_bytes())["config"]
             differing = [
                 f"{name} was {stored.get(name)!r}, is now {value!r}"
                 for name, value in json.loads(json.dumps(dict(config))).items()
                 if stored.get(name) != value
             ]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise UserError(
                 f"{self._config_file} is damaged, so nobody knows what run this is; --overwrite starts anew"
             ) from None
@@ -197,7 +199,7 @@ def _number(text: str) -> float:
 
 
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "cpu": cpu_model()}
     for name in VERSIONS_OF:
         try:
             found[name] = version(name)

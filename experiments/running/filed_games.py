@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from cardtable.executors import Executor
-from cardtable.files import read_arrays, write_atomically
+from cardtable.files import read_arrays, write_arrays
 from cardtable.match import Games, Task
 from cardtable.parameters import UserError
 
@@ -70,12 +70,7 @@ def save_games(path: Path, parts: Sequence[Games]) -> None:
     states = [games.states for games in parts if games.states is not None]
     if states:
         arrays["states"] = np.concatenate(states)
-
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez(file, **arrays)
-
-    write_atomically(path, write)
+    write_arrays(path, arrays)
 
 
 def load_games(path: Path, items: Sequence[Part], task: Task) -> list[Games]:

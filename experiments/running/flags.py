@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from absl import flags
@@ -142,7 +143,7 @@ def define_out(default: str | None, shown: str = "", resume: str = "") -> None:
         flags.DEFINE_bool("resume", False, f"go on with {resume} in --out")
 
 
-def open_directory(config: Mapping[str, Any], default: str = "") -> RunDirectory:
+def open_directory(config: Mapping[str, Any], default: str | Path = "") -> RunDirectory:
     """The directory of the flags of `define_out`."""
     resume = "resume" in FLAGS and FLAGS.resume
     return RunDirectory(FLAGS.out or default, config, resume=resume, overwrite=FLAGS.overwrite)
@@ -151,7 +152,7 @@ def open_directory(config: Mapping[str, Any], default: str = "") -> RunDirectory
 def define_run(default_out: str, iterations: str = "stop after so many iterations") -> None:
     """What the run loop (`experiments.running.loop`) can be told."""
     define_count("iterations", None, iterations)
-    define_number("seconds", None, "stop after so many seconds of training, evaluation not counted", 0.0)
+    define_number("seconds", None, "stop after so many CPU seconds of training, evaluation not counted", 0.0)
     define_seed()
     define_out(None, default_out, resume="the run")
     define_number("checkpoint_seconds", 30.0, "seconds between checkpoints", 0.0)
@@ -176,10 +177,10 @@ def _is_executor(text: str) -> bool:
     return True
 
 
-def chosen_executor() -> Executor:
-    """The executor that the flags ask for, to be closed after use."""
+def chosen_executor(folder: Path) -> Executor:
+    """The executor that the flags ask for, to be closed after use; nodes of a cluster are listed in the folder."""
     if FLAGS.workers is None:
-        return find_executor(FLAGS.executor, FLAGS.allow_mixed_nodes)
+        return find_executor(FLAGS.executor, FLAGS.allow_mixed_nodes, folder)
     if FLAGS["executor"].present:
         raise UserError(f"--workers={FLAGS.workers} and --executor={FLAGS.executor} both say who works; allowed: one")
     return find_executor("serial" if FLAGS.workers == 1 else f"processes:{FLAGS.workers}")

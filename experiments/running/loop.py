@@ -8,7 +8,8 @@ end. *Checkpoints* come by the clock. A checkpoint holds the trainer, the second
 to there: a run that goes on puts that table back, so that no row is lost or written twice wherever the last one was
 killed. An evaluation that was due at the checkpoint and is not in its table comes first.
 
-Seconds are those of training; evaluation is not counted, unless it asks for it (`Clock`).
+Seconds are CPU seconds of training, so that equal seconds mean equally much whatever else the machine does; evaluation
+is not counted, unless it asks for it (`Clock`).
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class Task:
     policy: Callable[[], TablePolicy] | None = None  # what is saved as a player at the end, if it is a table; or
     save_player: Callable[[Path, Mapping[str, Any]], None] | None = None  # writes the player into a folder
     growth: float = 1.15  # each evaluation comes after so many times the iterations of the one before
-    timer: Callable[[], float] = time.perf_counter
+    timer: Callable[[], float] = time.process_time
 
 
 def evaluation_points(growth: float) -> Iterator[int]:
@@ -247,7 +248,7 @@ class Run:
         lines = [
             f"# {task.title}",
             "",
-            f"{self.trainer.iterations:,} iterations in {self.clock.seconds:.3g} seconds of training "
+            f"{self.trainer.iterations:,} iterations in {self.clock.seconds:.3g} CPU seconds of training "
             "(evaluation not counted).",
             *task.remarks(),
             "",

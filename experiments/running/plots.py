@@ -8,7 +8,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -16,14 +16,14 @@ MOST_WITH_PARTS = 60.0  # times as large as the beginning of an axis is its end,
 OTHER_PROJECTS = ("openspiel_", "liteefg_")
 
 
-def few_ticks(axis: Axes) -> None:
-    """Ticks on a logarithmic x-axis that do not run into each other: 1, 2, 5, 10, ..., or powers of ten where these
-    would be too many. matplotlib labels all of 2, 3, ..., 9 where an axis is short."""
-    low, high = axis.get_xlim()
+def few_ticks(axis: Axis) -> None:
+    """Ticks on a logarithmic axis that do not run into each other: 1, 2, 5, 10, ..., or powers of ten where these would
+    be too many. matplotlib labels all of 2, 3, ..., 9 where an axis is short."""
+    low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < MOST_WITH_PARTS * low else (1.0,)
-    axis.xaxis.set_major_locator(LogLocator(subs=subs, numticks=8))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(subs=subs, numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def convergence(curves: Mapping[str, Sequence[Mapping[str, float]]], title: str) -> Figure:
@@ -41,7 +41,7 @@ def convergence(curves: Mapping[str, Sequence[Mapping[str, float]]], title: str)
             points = [(row[column], row["exploitability"]) for row in rows if row["exploitability"] > 0]
             axis.plot(*zip(*points, strict=True), label=name, linewidth=1.5, **styles[name])
         axis.set(xscale="log", yscale="log", xlabel=label)
-        few_ticks(axis)
+        few_ticks(axis.xaxis)
         axis.grid(which="major", alpha=0.4)
     axes[0].set_ylabel("exploitability (NashConv / players)")
     if len(curves) > 1:

@@ -71,19 +71,11 @@ def tabular_cfr(game: Game, make: type) -> None:
     assert_policy(average.action_probabilities(state), state)
 
 
-def python_mccfr(game: Game, make: type = external_sampling_mccfr.ExternalSamplingSolver) -> None:
+def mccfr(game: Game, solver: Any) -> None:
+    """OpenSpiel's in Python and in C++, which name an iteration differently."""
     np.random.seed(1)
-    solver = make(game)
     for _ in range(3):
-        solver.iteration()
-    state = first_decision(game)
-    assert_policy(solver.average_policy().action_probabilities(state), state)
-
-
-def cpp_mccfr(game: Game, make: type = pyspiel.ExternalSamplingMCCFRSolver) -> None:
-    solver = make(game, seed=1)
-    for _ in range(3):
-        solver.run_iteration()
+        getattr(solver, "run_iteration", getattr(solver, "iteration", None))()
     state = first_decision(game)
     assert_policy(solver.average_policy().action_probabilities(state), state)
 
@@ -287,12 +279,18 @@ CLIENTS = {
     "CFR+ in Python": Client(lambda game: tabular_cfr(game, cfr.CFRPlusSolver), True),
     "CFR in C++": Client(lambda game: tabular_cfr(game, pyspiel.CFRSolver), True),
     "CFR+ in C++": Client(lambda game: tabular_cfr(game, pyspiel.CFRPlusSolver), True),
-    "external sampling in Python": Client(python_mccfr, True),
-    "outcome sampling in Python": Client(
-        lambda game: python_mccfr(game, outcome_sampling_mccfr.OutcomeSamplingSolver), False
+    "external sampling in Python": Client(
+        lambda game: mccfr(game, external_sampling_mccfr.ExternalSamplingSolver(game)), True
     ),
-    "external sampling in C++": Client(cpp_mccfr, True),
-    "outcome sampling in C++": Client(lambda game: cpp_mccfr(game, pyspiel.OutcomeSamplingMCCFRSolver), False),
+    "outcome sampling in Python": Client(
+        lambda game: mccfr(game, outcome_sampling_mccfr.OutcomeSamplingSolver(game)), False
+    ),
+    "external sampling in C++": Client(
+        lambda game: mccfr(game, pyspiel.ExternalSamplingMCCFRSolver(game, seed=1)), True
+    ),
+    "outcome sampling in C++": Client(
+        lambda game: mccfr(game, pyspiel.OutcomeSamplingMCCFRSolver(game, seed=1)), False
+    ),
     "best response in Python": Client(python_best_response, True),
     "NashConv in C++": Client(cpp_nash_conv, True),
     "fictitious play": Client(extensive_fictitious_play, True, two_player_zero_sum, slow=True),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cluster.conftest import Start, ray_processes
+from cardtable.executors import nodes
+from tests.cluster.conftest import Start, kill_a_worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,17 +76,10 @@ def results(folder: Path) -> dict[str, str]:
     return found
 
 
-def disturb(cluster: Any) -> int:
-    """Kills a worker, then a node, while they work; returns how many."""
-    killed = 0
-    deadline = time.monotonic() + 120
-    while not killed and time.monotonic() < deadline:
-        for worker in list(ray_processes("run_piece"))[:1]:
-            os.kill(worker, signal.SIGKILL)
-            killed += 1
-        time.sleep(0.05)
+def disturb(cluster: Any) -> None:
+    """Kills a worker, then a node, while they work."""
+    kill_a_worker(cluster)
     cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
-    return killed + 1
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -99,8 +93,12 @@ def test_who_works_and_who_dies_changes_nothing(name: str, start: Start, tmp_pat
     finish(begin(name, "ray", tmp_path / "ray"))
     assert results(tmp_path / "ray") == wanted
     cluster = start(3)
+    finish(begin(name, f"ray:{cluster.address}", tmp_path / "three"))
+    assert results(tmp_path / "three") == wanted
+    (node,) = json.loads((tmp_path / "three" / "nodes.json").read_text())  # all three are this machine
+    assert node == nodes.this_node()._asdict()
     process = begin(name, f"ray:{cluster.address}", tmp_path / "disturbed")
-    assert disturb(cluster) == 2
+    disturb(cluster)
     assert process.poll() is None  # it was in the middle of it
     finish(process)
     assert results(tmp_path / "disturbed") == wanted
