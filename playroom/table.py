@@ -1,7 +1,8 @@
 """One game at a table: the cards, who is to move, and what each seat sees. No input and no output.
 
 Deal number n of a seed is the deal that a match of this seed has at this place (`cardtable.match`), dealer included, so
-what was played here can be compared with what players do there.
+what was played here can be compared with what players do there. `rotate=False` keeps the dealer of the game, for
+players that were made for it.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from playroom.views import View, open_view, view
 class Table:
     """A game that was dealt and is being played. Chance acts by itself; `play` is for the seat to move."""
 
-    def __init__(self, game: pyspiel.Game, seed: int, deal: int) -> None:
-        around = dealt_around(game)
+    def __init__(self, game: pyspiel.Game, seed: int, deal: int, rotate: bool = True) -> None:
+        around = dealt_around(game) if rotate else [game]
         self.game = around[deal % len(around)]
         self.seed = seed
         self.deal = deal

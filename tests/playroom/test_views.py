@@ -23,7 +23,7 @@ SLOWER = [
     "python_card_isomorphism(game=python_toepen())",
     "python_bucketing(game=python_card_isomorphism(game=python_toepen()),hand=bucket,history=ante)",
 ]
-FOREIGN = ["leduc_poker", "kuhn_poker", "liars_dice"]  # those that can deal again what a player does not see
+FOREIGN = ["leduc_poker", "kuhn_poker"]  # those that can deal again what a player does not see
 GAMES = [*QUICK, *SLOWER]
 SLOW_POSITIONS = 1000
 
