@@ -134,7 +134,7 @@ def bars(found: Explanation) -> dict[str, Any]:
         bar: dict[str, Any] = {"action": int(found.actions[place]), "value": value, "behind": best - value}
         if math.isfinite(error):
             bar["error"] = error
-            bar["close"] = place != order[0] and best - value <= CONFIDENCE * error
+            bar["close"] = bool(place != order[0] and best - value <= CONFIDENCE * error)
         bars.append(bar)
     if len(bars) > 1:
         bars[0]["close"] = any(bar.get("close") for bar in bars[1:])

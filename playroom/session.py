@@ -74,9 +74,12 @@ class Session:
             self._listeners.remove(listener)
         self.touched = time.monotonic()
 
-    def _say(self, kind: str, **values: Any) -> None:
+    def _say(self, what: str, /, **values: Any) -> None:
+        self._send({"type": what, **values})
+
+    def _send(self, frame: Frame) -> None:
         for listener in list(self._listeners):
-            listener({"type": kind, **values})
+            listener(frame)
 
     def greeting(self) -> list[Frame]:
         """What somebody who (re)connects needs to see the table as it is."""
@@ -131,7 +134,7 @@ class Session:
             self._begin_deal(0, practice=False)
         self._ready.set()
         for frame in self.greeting():
-            self._say(frame.pop("type"), **frame)
+            self._send(frame)
         self.go_on()
 
     async def _find_solution(self) -> None:
@@ -191,7 +194,7 @@ class Session:
         if fallback:
             self._fallbacks.append(table.moves - 1)
         self._journal.write(action=action, **({"fallback": True} if fallback else {}))
-        self._say(**_named(self._view_frame({"seat": seat, "action": action, "name": name})))
+        self._send(self._view_frame({"seat": seat, "action": action, "name": name}))
 
     def _view_frame(self, done: dict[str, Any] | None) -> Frame:
         assert self.table is not None
@@ -274,7 +277,7 @@ class Session:
             "last": bool(self.settings.deals) and self.deal + 1 >= self.settings.deals,
             **result,
         }
-        self._say(**_named(self._result))
+        self._send(self._result)
 
     async def _second_table(self) -> Record:
         """The same deal with the rival in the person's seat and everybody else as before."""
@@ -316,7 +319,7 @@ class Session:
             raise UserError(f"the {self.settings.deals} deals are played; sit down again for more")
         self._stop_asking()
         self._begin_deal(self.deal if again else self.deal + 1, practice=again)
-        self._say(**_named(self._view_frame(None)))
+        self._send(self._view_frame(None))
         self.go_on()
 
     # ------------------------------------------------------------------------------------------------ advice
@@ -396,6 +399,9 @@ class Session:
             self._say("error", text="the adviser took too long and was stopped")
         except (UserError, FailedError) as error:
             self._say("error", text=str(error))
+        except Exception:
+            _LOG.exception("a question of a table")
+            self._say("error", text="something went wrong in the server; the game is as it was")
 
     def _stop_asking(self) -> None:
         if self._asking is not None:
@@ -421,11 +427,6 @@ def _log_failure(task: asyncio.Task[None]) -> None:
     """A fault of ours; the table waits, and goes on when somebody reconnects."""
     if not task.cancelled() and task.exception() is not None:
         _LOG.error("a table stopped", exc_info=task.exception())
-
-
-def _named(frame: Frame) -> dict[str, Any]:
-    """A frame as arguments of `_say`."""
-    return {"kind" if name == "type" else name: value for name, value in frame.items()}
 
 
 def replay_frame(replay: Replay, step: int) -> Frame:

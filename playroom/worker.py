@@ -168,12 +168,12 @@ def main() -> None:
     for line in sys.stdin:
         job = json.loads(line)
         try:
-            reply = {"id": job["id"], "answer": worker.answer(job)}
+            reply = json.dumps({"id": job["id"], "answer": worker.answer(job)})
         except UserError as error:
-            reply = {"id": job["id"], "error": str(error), "of_user": True}
+            reply = json.dumps({"id": job["id"], "error": str(error), "of_user": True})
         except Exception as error:  # a player's own code may raise anything; its table goes on without it
-            reply = {"id": job["id"], "error": f"{type(error).__name__}: {error}"}
-        answers.write(json.dumps(reply) + "\n")
+            reply = json.dumps({"id": job["id"], "error": f"{type(error).__name__}: {error}"})
+        answers.write(reply + "\n")
         answers.flush()
 
 

@@ -40,7 +40,7 @@ export function parse(name) {
   return found && /^(\d+|[AJQKC])$/.test(found[1]) ? { suit: found[2], rank: found[1] } : null;
 }
 
-export const isCard = (name) => parse(name) !== null;
+
 
 function make(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);

@@ -1,6 +1,6 @@
 // The table itself: seats around it, the trick in the middle, the own hand in front, and what can be said.
 
-import { back, face, isCard, parse, sign, suitClass } from "./cards.js";
+import { back, face, parse, sign, suitClass } from "./cards.js";
 import { el, rove } from "./dom.js";
 import { call, known, number, spoken, suitWord, t, written } from "./words.js";
 
@@ -35,7 +35,7 @@ export function playerName(name) {
 }
 
 function figure(key, value) {
-  return el("span", { class: `figure ${key}` }, el("b", { text: typeof value === "number" ? number(value) : value }), ` ${t(`figure_${key}`)}`);
+  return el("span", { class: `figure ${key}` }, `${t(`figure_${key}`)} `, el("b", { text: typeof value === "number" ? number(value) : value }));
 }
 
 function lastCall(seat, view) {
@@ -142,8 +142,8 @@ function badge(bar) {
 function handNode(state, play) {
   const { view } = state;
   const legal = new Map(view.actions.map(([action, name]) => [name, action]));
-  const choosing = [...legal.keys()].some(isCard);
   const held = view.hand;
+  const choosing = held.some((name) => legal.has(name));
   const hand = el("div", { class: `hand${held.length > 8 ? " many" : ""}`, role: "group", "aria-label": t("your_hand"), vars: { n: held.length, mid: (held.length - 1) / 2 } });
   const bars = new Map((state.hint?.bars ?? []).map((bar, index) => [bar.name, { ...bar, best: index === 0 }]));
   held.forEach((name, index) => {
@@ -197,8 +197,8 @@ function biddingBox(bids, play, bars) {
   const box = el("div", { class: "bids", role: "group", "aria-label": t("bids") });
   for (const [action, name, value, suit] of bids) {
     const node = el("button", { type: "button", class: `bid ${suitClass(suit)}`, data: { action }, "aria-label": `${call(value)} ${suitWord(suit)}`, on: { click: () => play(action) } }, call(value), sign(suit));
-    const hint = badge(bars.get(name));
-    if (hint) node.append(hint);
+    const bar = bars.get(name);
+    if (bar && (bar.best || bar.close)) node.append(badge(bar));
     box.append(node);
   }
   rove(box);

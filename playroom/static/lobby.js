@@ -58,7 +58,7 @@ function form(state, actions) {
   return el(
     "form",
     { class: "setup", on: { submit: (event) => { event.preventDefault(); sit(); } } },
-    el("h2", { text: variantName(chosen.variant) }),
+    el("h2", { text: chosen.entry.key === "others" || chosen.entry.key === "command_line" ? variantName(chosen.variant) : `${t(`game_${chosen.entry.key}`)} · ${variantName(chosen.variant)}` }),
     seats,
     el("div", { class: "row" }, select(t("deals"), deals, wanted, "deals"), select(t("rival"), rivals, asked?.rival ?? "", "rival")),
     el("p", { class: "small", text: t("rival_note") }),

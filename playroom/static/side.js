@@ -29,7 +29,7 @@ export function factsNode(state) {
       const figures = Object.entries(team.figures);
       if (!figures.length) return;
       const name = table.seat === null ? team.seats.map((seat) => seat + 1).join(" + ") : index === own ? t("us") : t("them");
-      rows.append(el("div", { class: `team${index === own ? " own" : ""}` }, el("h3", { text: name }), ...figures.map(([key, value]) => el("p", { class: `figure ${key}` }, el("b", { text: number(value) }), ` ${t(`figure_${key}`)}`))));
+      rows.append(el("div", { class: `team${index === own ? " own" : ""}` }, el("h3", { text: name }), ...figures.map(([key, value]) => el("p", { class: `figure ${key}` }, `${t(`figure_${key}`)} `, el("b", { text: number(value) })))));
     });
     if (rows.childElementCount) node.append(rows);
   }
@@ -48,7 +48,10 @@ export function callsNode(state) {
 
 function adviserName(entry) {
   const name = typeof entry === "string" ? entry : entry.name;
-  return name === "equilibrium" ? t("equilibrium") : playerName(name.split("/").at(-1));
+  if (name === "equilibrium") return t("equilibrium");
+  const search = /^(monte_carlo|rollouts)\(worlds=(\d+)(?:,rollout=(\w+))?\)$/.exec(name);
+  if (search) return `Monte Carlo × ${search[2]}${search[3] ? ` (${search[3]})` : ""}`;
+  return playerName(name.split("/").at(-1));
 }
 
 export function barsNode(advice, played) {
@@ -63,7 +66,8 @@ export function barsNode(advice, played) {
       text = `${number(100 * bar.probability, 1)} %`;
     } else if (advice.kind === "values") {
       share = high > low ? 0.06 + (0.94 * (bar.value - low)) / (high - low) : 1;
-      text = number(bar.value, 2) + (bar.error ? ` ± ${number(1.96 * bar.error, 2)}` : "");
+      const digits = Math.max(Math.abs(low), Math.abs(high)) >= 10 ? 0 : 2;
+      text = number(bar.value, digits) + (bar.error ? ` ± ${number(1.96 * bar.error, digits)}` : "");
     }
     const row = el("li", { class: bar.action === played ? "chosen" : null });
     row.append(
