@@ -36,9 +36,8 @@ def table(state: np.ndarray, seat: int) -> Table:
     shown["facts"].append(["subgame", slots.SUBGAMES[int(state[slots.SUBGAME])]])
     if not alone:
         tag(shown, slots.SINGLE_PLAYER, ["single"])
-        shown["teams"][1]["figures"]["points"] = sum(
-            shown["seats"][player]["figures"]["points"] for player in range(1, NUM_SEATS)
-        )
+        for team in shown["teams"]:
+            team["figures"]["points"] = sum(shown["seats"][player]["figures"]["points"] for player in team["seats"])
     if state[slots.SUBGAME] == slots.STANDARD:
         own = seat == slots.SINGLE_PLAYER
         legage = int(state[slots.LEGAGE])

@@ -42,7 +42,8 @@ def table(state: np.ndarray, seat: int, contract: str, calls: Sequence[tuple[int
     if state[slots.VALUE] == slots.NONE:
         return shown
     shown["facts"].append(["contract", contract])
-    shown["facts"].append(["level", int(slots.level(state))])
+    if slots.level(state):
+        shown["facts"].append(["doubled", int(slots.level(state))])
     tag(shown, int(state[slots.DECLARER]), ["declarer"])
     if state[slots.COINCHER] != slots.NONE:
         tag(shown, int(state[slots.COINCHER]), ["coincher"])

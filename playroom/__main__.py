@@ -42,7 +42,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--terminal", action="store_true", help="play in the terminal, without a browser")
     found.add_argument("--replay", type=Path, help="look at the recorded games of this file, in the terminal")
     found.add_argument("--language", default="", help="en, fr, de, nl or zh; the default follows the game")
-    found.add_argument("--host", default="127.0.0.1", help="the address to listen on; others than loopback need a token")
+    found.add_argument(
+        "--host", default="127.0.0.1", help="the address to listen on; others than loopback need a token"
+    )
     found.add_argument("--port", type=int, default=8230, help="0 takes any free one")
     found.add_argument("--folder", type=Path, default=FOLDER, help="where records and tables are kept")
     found.add_argument("--no-browser", action="store_true", help="only print the address")
@@ -109,7 +111,7 @@ def split_names(text: str) -> list[str]:
 
 
 def compile_games(asked: str | None) -> None:
-    """Plays a moment of each game of the menu, so that whatever is to be compiled is compiled now, and is seen to be."""
+    """Plays a moment of each game of the menu, so that what is to be compiled is compiled now, and seen to be."""
     games = [asked] if asked else [choice.variants[0][1] for choice in catalog.MENU]
     with LateProgress("compiling the games (once; cached afterwards)", len(games)) as progress:
         for done, name in enumerate(games):

@@ -255,6 +255,7 @@ export function draw(felt, state, play) {
     centre.append(drawn ? drawn.grid : el("pre", { class: "plain", tabindex: "0", "aria-label": t("position"), text: view.text || "…" }));
   } else {
     centre.append(trickNode(state));
+    for (const [key, value] of view.facts ?? []) if (key === "pot" || key === "stake") centre.append(el("div", { class: "chips" }, el("span", { class: "coins", "aria-hidden": "true" }), `${t(`fact_${key}`)} `, el("b", { text: number(value) })));
     const piles = pilesNode(view);
     if (piles) centre.append(piles);
   }

@@ -270,7 +270,7 @@ function show() {
 }
 
 function gameTitle() {
-  for (const entry of state.welcome?.menu ?? []) for (const variant of entry.variants) if (variant.game === state.table.game && variant.key) return `${t(`game_${entry.key}`)} · ${variantName(variant)}`;
+  for (const entry of state.welcome?.menu ?? []) for (const variant of entry.variants) if (variant.game === state.table.game && variant.key) return [...new Set([t(`game_${entry.key}`), variantName(variant)])].join(" · ");
   return state.table.title ?? state.table.game;
 }
 

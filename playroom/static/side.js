@@ -11,13 +11,11 @@ function fact(key, value) {
 }
 
 function factText(key, value) {
-  if (key === "level" && typeof value === "number" && value < 3 && t(`level_words_${value}`) !== `level_words_${value}`) return t(`level_words_${value}`);
+  if (key === "doubled") return t(`level_words_${value}`);
   if (key === "subgame") return t(`cego_${value}`);
   if (typeof value === "boolean") return t(value ? "yes" : "no");
   return typeof value === "number" ? number(value) : written(String(value));
 }
-
-const hiddenFact = (key, value, view) => key === "level" && (value === 0 || (view.seats[0].figures?.paid !== undefined && value === 0));
 
 export function factsNode(state) {
   const { view, table } = state;
@@ -33,7 +31,7 @@ export function factsNode(state) {
     });
     if (rows.childElementCount) node.append(rows);
   }
-  const facts = (view.facts ?? []).filter(([key, value]) => !hiddenFact(key, value, view));
+  const facts = view.facts ?? [];
   if (facts.length) node.append(el("dl", {}, ...facts.map(([key, value]) => fact(key, value))));
   return node.childElementCount ? node : null;
 }

@@ -15,7 +15,7 @@ from websockets.sync.client import ClientConnection, connect
 from playroom.room import House
 from playroom.serving import Address, bind, make_server
 
-PATIENCE = 120.0
+PATIENCE = 60.0
 
 
 @contextlib.contextmanager
