@@ -51,7 +51,7 @@ class Guest:
         page.set_default_timeout(90_000)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("console", lambda line: self.problems.append(line.text) if line.type == "error" else None)
-        page.on("websocket", lambda socket: socket.on("framereceived", self.frames.append))
+        page.on("websocket", lambda socket: socket.on("framereceived", lambda text: self.frames.append(text)))
         page.goto(url)
         page.wait_for_selector(".tile")
 

@@ -22,6 +22,7 @@ TOEPEN = "python_toepen(suits=2,ranks=2,hand_size=2)"
 SEARCHED = ["python_kuhn_collab", "python_coinche", "python_gongzhu"]
 
 
+@pytest.mark.slow
 def test_the_hint_of_a_policy_is_the_policy(tmp_path: Path) -> None:
     game = pyspiel.load_game(TOEPEN)
     solver = CFRSolver(game, "cfr_plus")
@@ -34,6 +35,14 @@ def test_the_hint_of_a_policy_is_the_policy(tmp_path: Path) -> None:
             assert found["kind"] == "probabilities"
             shown = {bar["action"]: bar["probability"] for bar in found["bars"]}
             assert shown == pytest.approx(solver.average_policy().action_probabilities(state))
+
+
+def test_the_hint_of_random_is_even() -> None:
+    game = pyspiel.load_game("python_kuhn_collab")
+    state = positions(game, 1, 1)[0]
+    found = advise(find_player("random", game), state, 1, 0, 0)
+    assert [bar["probability"] for bar in found["bars"]] == pytest.approx([0.5, 0.5])
+    assert sorted(bar["action"] for bar in found["bars"]) == state.legal_actions()
 
 
 def check_hints_do_not_peek(name: str, number: int) -> None:
