@@ -244,7 +244,7 @@ export function draw(felt, state, play) {
   const inHand = document.activeElement?.classList.contains("hand-card");
   const { view } = state;
   const seats = view.seats.length;
-  felt.className = `felt seats-${Math.min(seats, 5)} ${view.kind} phase-${view.phase}${state.quiet ? " quiet" : ""}`;
+  felt.className = `felt seats-${Math.min(seats, 5)} kind-${view.kind} phase-${view.phase}${state.quiet ? " quiet" : ""}`;
   const around = [...Array(seats).keys()].map((step) => (step + (view.seat ?? 0)) % seats);
   const others = el("div", { class: "others" }, ...around.slice(1).map((seat) => seatNode(seat, state)));
   const centre = el("div", { class: "centre" });

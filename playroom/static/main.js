@@ -285,7 +285,7 @@ function settingsDialog() {
   const pick = el("select", { id: "language", on: { change: async (event) => { prefer("language", event.target.value); await followGame(state.table?.game ?? chosenGame().variant?.game); settingsDialog(); show(); } } });
   pick.append(el("option", { value: "", text: t("follow_game") }));
   for (const [code, name] of Object.entries(LANGUAGES)) pick.append(el("option", { value: code, text: name, lang: code, selected: prefs.language === code ? true : null }));
-  const box = (name, text, get, set) => el("label", { class: "check" }, el("input", { type: "checkbox", id: `pref-${name}`, checked: get() ? true : null, on: { change: (event) => { set(event.target.checked); show(); } } }), el("span", { text }));
+  const box = (name, text, get, set) => el("label", { class: "tick" }, el("input", { type: "checkbox", id: `pref-${name}`, checked: get() ? true : null, on: { change: (event) => { set(event.target.checked); show(); } } }), el("span", { text }));
   dialog.replaceChildren(
     el("h2", { text: t("settings") }),
     el("label", { class: "field" }, el("span", { text: t("language") }), pick),

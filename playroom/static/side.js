@@ -90,7 +90,7 @@ export function hintNode(state, actions) {
   if (state.hint) {
     const { hint } = state;
     const words = { probabilities: t("hint_probabilities"), values: t("hint_values"), choice: t("hint_choice") }[hint.kind];
-    const exact = hint.exploitability !== undefined ? ` ${t("hint_exact", { number: number(hint.exploitability, 5) })}` : "";
+    const exact = hint.exploitability !== undefined ? `. ${t("hint_exact", { number: hint.exploitability < 1e-4 ? "0.0001" : number(hint.exploitability, 4) })}` : "";
     node.append(el("p", { class: "small", text: `${adviserName(hint.adviser)}: ${words}${exact}` }), barsNode(hint));
     if (hint.bars[0].close) node.append(el("p", { class: "small", text: `≈ ${t("too_close")}` }));
   }

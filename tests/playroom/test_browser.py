@@ -56,7 +56,7 @@ def test_a_game_by_keyboard(chromium: Any, address: Address, tile: str, game: st
         someone.page.wait_for_selector("#felt .seat")
         someone.play_with_keyboard()
         someone.page.keyboard.press("n")
-        someone.page.wait_for_function("document.querySelector('#subtitle').textContent.includes('2')")
+        someone.wait("document.querySelector('#subtitle').textContent.includes('2')")
         assert someone.problems == []
 
 
@@ -110,11 +110,11 @@ def test_hint_analysis_replay_and_record(chromium: Any, address: Address) -> Non
         assert sum(shares) == pytest.approx(100, abs=0.3)
         someone.play_with_mouse()
         page.click("#analyse")
-        page.wait_for_function("document.querySelectorAll('.analysis details').length > 0")
+        someone.wait("document.querySelectorAll('.analysis details').length > 0")
         page.click("#replay")
         page.wait_for_selector("#step-on")
         page.click("#step-on")
-        page.wait_for_function("document.querySelector('.step').textContent.includes('1')")
+        someone.wait("document.querySelector('.step').textContent.includes('1')")
         page.click("#close-replay")
         page.wait_for_selector("#again")
         assert someone.problems == []
@@ -171,5 +171,5 @@ def test_languages(chromium: Any, address: Address, language: str) -> None:
         someone.page.select_option("#language", language)
         someone.page.keyboard.press("Escape")
         said = {"en": "Sit down", "fr": "S'asseoir", "de": "Hinsetzen", "nl": "Gaan zitten", "zh": "入座"}[language]
-        someone.page.wait_for_function("said => document.querySelector('#sit')?.textContent === said", arg=said)
+        someone.wait(f"document.querySelector('#sit')?.textContent === {json.dumps(said)}")
         assert someone.page.evaluate("document.documentElement.lang").startswith(language)
