@@ -4,10 +4,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test quick-tests test-slow test-cluster lint format peers clean
+.PHONY: demo play test quick-tests test-slow test-browser test-cluster lint format peers clean
 
 demo: $(READY)
 	@$(BIN)/python -m experiments.demo
+
+play: $(READY)
+	@$(BIN)/python -c 'import starlette, textual, uvicorn, websockets' 2>/dev/null || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[play]'
+	@$(BIN)/python -m playroom $(ARGS)
 
 test: $(READY)  # side by side: mypy needs one core for a minute where it has no cache yet
 	@$(MAKE) --no-print-directory -j2 lint quick-tests
@@ -16,7 +21,14 @@ quick-tests: $(READY)  # three workers on two cores: some wait for the processes
 	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow")
 
 test-slow: $(READY)
-	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not cluster")
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not cluster and not browser")
+
+# The table's page in a real chromium, which comes from your system; axe-core, which looks at access, from npm.
+test-browser: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,play,browser]'
+	@test -e $(VENV)/axe/node_modules/axe-core || npm install --silent --no-fund --no-audit --prefix $(VENV)/axe axe-core || \
+		echo "without npm the tests with axe-core will fail: AXE=<path of axe.min.js> names it"
+	@$(BIN)/python -m pytest -n 0 -m browser tests/playroom
 
 # On a cluster that is simulated on this machine, by ray, which is installed for it.
 test-cluster: $(READY)

@@ -360,19 +360,30 @@ def _seat_bot(task: Task, table: pyspiel.Game, seat: int, first_deal: int) -> py
     return player.bot(table, seat, int(own[0, 0] >> np.uint64(33)))
 
 
-def _play_one(
-    game: pyspiel.Game, bots: Sequence[pyspiel.Bot], cards: np.ndarray, decisions: np.ndarray, seconds: np.ndarray
-) -> pyspiel.State:
-    """One game between bots; returns the final state."""
+def dealt_state(game: pyspiel.Game, cards: np.ndarray) -> pyspiel.State:
+    """A new game, dealt with a row of `card_streams`: the deal that every way of playing a match makes of it."""
     state = game.new_initial_state()
     if isinstance(game, CardGame):
         dealt = game.rules.new_state()
         game.rules.kernel.deal(dealt, cards)
         state.follow_chance(dealt, functools.partial(uniform, cards))
+    return state
+
+
+def let_chance_act(state: pyspiel.State, cards: np.ndarray) -> None:
+    """Draws the outcome of a chance node."""
+    outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+    state.apply_action(outcomes[sample_index(cards, np.array(chances), len(chances))])
+
+
+def _play_one(
+    game: pyspiel.Game, bots: Sequence[pyspiel.Bot], cards: np.ndarray, decisions: np.ndarray, seconds: np.ndarray
+) -> pyspiel.State:
+    """One game between bots; returns the final state."""
+    state = dealt_state(game, cards)
     while not state.is_terminal():
         if state.is_chance_node():
-            outcomes, chances = zip(*state.chance_outcomes(), strict=True)
-            state.apply_action(outcomes[sample_index(cards, np.array(chances), len(chances))])
+            let_chance_act(state, cards)
             continue
         seat = state.current_player()
         before = time.thread_time()

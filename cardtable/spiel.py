@@ -31,6 +31,7 @@ LONGEST_NAME = 2000  # of a game in a file or a flag: OpenSpiel's parser recurse
 class Wording(Protocol):
     """How a game names things for people. `state` is the state array.
 
+    A game that can be drawn adds `table(state, seat)`, what lies on the table as a seat sees it (`cardtable.display`).
     A transform under which nothing is public knowledge adds `private_now(state, player)`, what the player sees now;
     one with chance nodes after the deal adds `chance(state, outcome)`.
     """

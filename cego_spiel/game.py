@@ -9,11 +9,13 @@ import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.display import Table
 from cardtable.spiel import CardGame, card_game_type, utility_type
 from cardtable.tricks import NUM_SEATS, describe_cards, describe_tricks, played_card
 from cego_spiel import state as slots
 from cego_spiel.cards import card_name
 from cego_spiel.rules import DEFAULTS, NAME, cego_rules
+from cego_spiel.table import table
 
 
 def _game_type(utility: pyspiel.GameType.Utility) -> pyspiel.GameType:
@@ -66,6 +68,10 @@ class CegoWording:
             trick = [played_card(state, slots.TRICKS, start + place)[1] for place in range(in_trick)]
             text += f" {' '.join(card_name(int(card)) for card in trick)}, P{state[slots.BEST_SEAT]} wins"
         return text
+
+    def table(self, state: np.ndarray, seat: int) -> Table:
+        """What lies on the table as `seat` sees it."""
+        return table(state, seat)
 
 
 pyspiel.register_game(GAME_TYPE, CegoGame)

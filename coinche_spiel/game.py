@@ -9,6 +9,7 @@ import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.display import Table
 from cardtable.player import register_compiled
 from cardtable.spiel import CardGame, card_game_type, utility_type
 from coinche_spiel import state as slots
@@ -17,6 +18,7 @@ from coinche_spiel.cards import NUM_SUITS, SUIT_NAMES, card_name, cards_text
 from coinche_spiel.observation import LONGEST_AUCTION
 from coinche_spiel.rules import DEFAULTS, NAME, coinche_rules
 from coinche_spiel.state import BIDDING, DEALING, HAND, NONE, OVER, PHASE
+from coinche_spiel.table import table
 
 LEVEL_NAMES = ("", " coinche", " surcoinche")
 
@@ -63,12 +65,15 @@ class CoincheWording:
         return f"{calls} | {cards}" if cards else calls
 
     def _calls(self, state: np.ndarray) -> str:
+        return ", ".join(f"P{seat} {call}" for seat, call in self._auction(state))
+
+    def _auction(self, state: np.ndarray) -> list[tuple[int, str]]:
         calls = np.empty(LONGEST_AUCTION, np.int64)
         players, first = int(state[slots.PLAYERS]), int(slots.first_seat(state))
-        return ", ".join(
-            f"P{(first + index) % players} {self.action(state, int(call))}"
+        return [
+            ((first + index) % players, self.action(state, int(call)))
             for index, call in enumerate(calls[: list_calls(state, calls)])
-        )
+        ]
 
     def _cards(self, state: np.ndarray, start: int) -> str:
         return ", ".join(
@@ -103,6 +108,13 @@ class CoincheWording:
             parts.append(f"trick {trick}")
         parts.append(f"points {state[slots.POINTS]} to {state[slots.POINTS + 1]}")
         return parts
+
+    def table(self, state: np.ndarray, seat: int) -> Table:
+        """What lies on the table as `seat` sees it."""
+        dealing = state[PHASE] == DEALING
+        none = dealing or state[slots.VALUE] == NONE
+        contract = "" if none else self._contract(state, int(state[slots.VALUE]), int(state[slots.TRUMP]))
+        return table(state, seat, contract, [] if dealing else self._auction(state))
 
 
 pyspiel.register_game(GAME_TYPE, CoincheGame)

@@ -20,6 +20,7 @@ import pyspiel
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from cardtable.display import Table
 from cardtable.parameters import require_known, require_whole
 from cardtable.rules import CHANCE, Kernel, Piece, Rules
 from cardtable.spiel import CardGame, CardState, card_game_type
@@ -217,6 +218,24 @@ class MatchWording(CoincheWording):
     def public_now(self, state: np.ndarray) -> str:
         deal = super().public_now(state)
         return f"{self._match(state)} | {deal}" if deal else self._match(state)
+
+    def table(self, state: np.ndarray, seat: int) -> Table:
+        """The present deal, with the score of the match."""
+        shown = super().table(state, seat)
+        shown["facts"] += [["target", int(state[TARGET])], ["deals_played", int(state[DEALS_PLAYED])]]
+        sides = shown["teams"] or shown["seats"]
+        for number, side in enumerate(sides):
+            side["figures"]["score"] = int(state[SCORE + number])
+        return shown
+
+    def finished_deal(self, state: np.ndarray, action: int) -> np.ndarray | None:
+        """The end of the deal that this action ends, which the next position has forgotten; None if it goes on."""
+        after = state.copy()
+        rules.apply_action(after, action)
+        if after[PHASE] != OVER:
+            return None
+        _score_deal(after)
+        return after
 
     def _match(self, state: np.ndarray) -> str:
         return f"deals played {state[DEALS_PLAYED]}, score {state[SCORE]} to {state[SCORE + 1]}"

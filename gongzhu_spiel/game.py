@@ -9,12 +9,14 @@ import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.display import Table
 from cardtable.player import register_compiled
 from cardtable.spiel import CardGame, card_game_type
 from cardtable.tricks import describe_cards, describe_tricks
 from gongzhu_spiel import rules
 from gongzhu_spiel import state as slots
 from gongzhu_spiel.rules import DEFAULTS, NAME, gongzhu_rules
+from gongzhu_spiel.table import table
 
 GAME_TYPE = card_game_type(NAME, "Gongzhu", rules.NUM_SEATS, DEFAULTS)
 
@@ -58,6 +60,10 @@ class GongzhuWording:
             parts.append(part)
         over = slots.current_player(state) < 0
         return ", ".join([*parts, "over" if over else f"P{state[slots.TURN]} to play"])
+
+    def table(self, state: np.ndarray, seat: int) -> Table:
+        """What lies on the table as `seat` sees it."""
+        return table(state, seat, lambda card: self.card(state, card))
 
     def _cards(self, state: np.ndarray, cards: int) -> str:
         return describe_cards(cards, lambda card: self.card(state, card))

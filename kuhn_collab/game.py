@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from cardtable.display import Table
 from cardtable.spiel import CardGame, card_game_type
 from kuhn_collab import state as slots
 from kuhn_collab.rules import DEFAULTS, NAME, kuhn_collab_rules
+from kuhn_collab.table import table
 
 GAME_TYPE = card_game_type(NAME, "Collaborative Kuhn Poker", slots.NUM_SEATS, DEFAULTS)
 
@@ -49,6 +51,10 @@ class KuhnCollabWording:
         paid = " ".join(f"{name} {state[slots.PAID + seat]}" for seat, name in enumerate(SEAT_NAMES))
         over = state[slots.PHASE] == slots.OVER
         return f"paid: {paid}, " + ("over" if over else f"{SEAT_NAMES[state[slots.TURN]]} to act")
+
+    def table(self, state: np.ndarray, seat: int) -> Table:
+        """What lies on the table as `seat` sees it."""
+        return table(state, seat, CARD_NAMES, ACTION_NAMES)
 
 
 pyspiel.register_game(GAME_TYPE, KuhnCollabGame)

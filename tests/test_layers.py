@@ -1,4 +1,7 @@
-"""Imports point one way: cardtable <- games <- transforms <- solvers <- experiments. Extras are needed only on top."""
+"""Imports point one way: cardtable <- games <- transforms <- solvers <- experiments, playroom.
+
+Extras are needed only on top.
+"""
 
 import ast
 import os
@@ -11,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 GAMES = {path.parent.name for path in ROOT.glob("*/rules.py")} - {"cardtable"}
-LAYERS = [{"cardtable"}, GAMES, {"transforms"}, {"cardspiel"}, {"solvers"}, {"experiments"}]
+LAYERS = [{"cardtable"}, GAMES, {"transforms"}, {"cardspiel"}, {"solvers"}, {"experiments", "playroom"}]
 LAYER_OF = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
 

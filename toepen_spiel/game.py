@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.display import Table
 from cardtable.spiel import CardGame, card_game_type
 from toepen_spiel import state as slots
-from toepen_spiel.rules import DEFAULTS, NAME, toepen_rules
+from toepen_spiel.rules import DEFAULTS, NAME, current_player, toepen_rules
+from toepen_spiel.table import table
 
 GAME_TYPE = card_game_type(NAME, "Two-player Toepen", 2, DEFAULTS)
 
@@ -66,6 +68,26 @@ class ToepenWording:
             return "bet call"
         asked = state[slots.BETTING] and state[slots.LAST_BETTOR] != state[slots.TURN]
         return "check" if phase == slots.PLAYING and asked else ""
+
+    def table(self, state: np.ndarray, seat: int) -> Table:
+        """What lies on the table as `seat` sees it."""
+        calls = [[seat_said, said] for seat_said, said in self._said(state)]
+        return table(state, seat, int(current_player(state)), lambda card: self.card(state, card), calls)
+
+    def _said(self, state: np.ndarray) -> Iterator[tuple[int, str]]:
+        """Who said what, bets with their answers, in order."""
+        last_bettor = slots.NOBODY
+        for index in range(int(state[slots.CARDS_PLAYED])):
+            _, called, player = slots.history_entry(state, index)
+            if called:
+                last_bettor = player
+                yield int(player), "bet"
+                yield 1 - int(player), "call"
+            elif state[slots.BETTING] and player != last_bettor:
+                yield int(player), "check"
+        turn = int(state[slots.TURN])
+        for number, said in enumerate(self._said_before_next_card(state).split()):
+            yield (turn, said) if number == 0 else (1 - turn, said)
 
     def public_now(self, state: np.ndarray) -> str:
         if state[slots.PHASE] == slots.DEALING:

@@ -30,6 +30,7 @@ import pyspiel
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from cardtable.display import Table
 from cardtable.parameters import refusal, require_one_of
 from cardtable.rules import CHANCE, Forgetting, Kernel, Origin, Piece, Rules, Symmetry, WeightedDeals
 from cardtable.spiel import Wording
@@ -603,6 +604,11 @@ class IsomorphicWording:
     def private_now(self, state: np.ndarray, player: int) -> str:
         own = self._view(state, player)
         return f"{self._base.private(own, player)} | {self._base.public_now(own)}".rstrip(" |") + self._pending(state)
+
+    def table(self, state: np.ndarray, seat: int) -> Table:
+        """The base game's table, under the names that suits have for this seat now."""
+        base: Any = self._base
+        return base.table(self._view(state, seat), seat)
 
     def _pending(self, state: np.ndarray) -> str:
         if not self._orbit or state[-1] == NOTHING:

@@ -27,6 +27,7 @@ import pyspiel
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
+from cardtable.display import Table
 from cardtable.parameters import refusal, require, require_number
 from cardtable.randomness import below, uniform
 from cardtable.rules import CHANCE, Kernel, Piece, Rules
@@ -199,6 +200,15 @@ class OpenCardWording:
         if self._partner[player] == NOT_LISTENING or not deck.is_dealt(state):
             return words
         return f"{words} (partner {self._base.card(state, int(_card_of(state, self._partner[player])))})"
+
+    def table(self, state: np.ndarray, seat: int) -> Table:
+        """The partner's card lies open to those who may see it."""
+        base: Any = self._base
+        shown = base.table(state, seat)
+        partner = int(self._partner[seat])
+        if partner != NOT_LISTENING and deck.is_dealt(state):
+            shown["seats"][partner]["shown"] = [self._base.card(state, int(_card_of(state, partner)))]
+        return shown
 
 
 # ----------------------------------------------------------------------------------------------- a noisy oracle
@@ -377,6 +387,15 @@ class SignalWording:
         if signal == NO_SIGNAL or self._mover(state) != player:
             return words
         return f"{words} (oracle {self._base.card(state, signal - 1)})"
+
+    def table(self, state: np.ndarray, seat: int) -> Table:
+        """The oracle says to the seat to move which card the partner might have."""
+        base: Any = self._base
+        shown = base.table(state[: self._rules.state_size], seat)
+        signal = int(state[self._rules.state_size])
+        if signal != NO_SIGNAL and self._mover(state) == seat:
+            shown["facts"].append(["oracle", self._base.card(state, signal - 1)])
+        return shown
 
     def chance(self, state: np.ndarray, outcome: int) -> str:
         """A chance outcome after the deal."""

@@ -1,0 +1,175 @@
+"""The page in a real chromium: every game by mouse and by keyboard, access, secrets, reloads. `make test-browser`."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from playroom import catalog
+from playroom.records import Replay, parse_record
+from playroom.serving import Address
+from tests.playroom.browsing import AXE, browser, guest
+from tests.playroom.visits import serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+VARIANTS = {choice.key: [game for _, game in choice.variants] for choice in catalog.MENU}
+GAMES = [
+    ("coinche", "python_coinche"),
+    ("toepen", "python_toepen"),
+    *(("cego", game) for game in VARIANTS["cego"]),
+    ("gongzhu", "python_gongzhu"),
+    ("kuhn_collab", "python_kuhn_collab"),
+    ("others", "leduc_poker"),
+    ("others", "tic_tac_toe"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
+    with serving(tmp_path_factory.mktemp("playroom"), seed=11) as found:
+        yield found
+
+
+@pytest.mark.parametrize(("tile", "game"), GAMES)
+def test_a_game_by_mouse(chromium: Any, address: Address, tile: str, game: str) -> None:
+    with guest(chromium, address.url) as someone:
+        someone.choose(tile, game)
+        someone.sit()
+        someone.play_with_mouse()
+        assert someone.problems == []
+
+
+@pytest.mark.parametrize(("tile", "game"), GAMES)
+def test_a_game_by_keyboard(chromium: Any, address: Address, tile: str, game: str) -> None:
+    with guest(chromium, address.url) as someone:
+        someone.choose(tile, game)
+        someone.tab_to("#sit")
+        someone.page.keyboard.press("Enter")
+        someone.page.wait_for_selector("#felt .seat")
+        someone.play_with_keyboard()
+        someone.page.keyboard.press("n")
+        someone.wait("document.querySelector('#subtitle').textContent.includes('2')")
+        assert someone.problems == []
+
+
+def test_no_frame_of_a_running_game_tells_a_secret(chromium: Any, address: Address) -> None:
+    with guest(chromium, address.url) as someone:
+        someone.choose("coinche", "python_coinche")
+        someone.sit()
+        someone.page.click("#felt .bid >> nth=0")
+        someone.play_with_mouse()
+        frames = [json.loads(text) for text in someone.frames]
+    record = next(frame["record"] for frame in frames if frame["type"] == "result" and not frame["waiting"])
+    seat = parse_record(record).seats.index("me")
+    seen = set(Replay(parse_record(record)).view(0)["seats"][seat]["shown"])
+    for frame in frames:
+        if frame["type"] in ("result", "replay"):
+            break
+        text = json.dumps(frame, ensure_ascii=False)
+        if frame["type"] == "view" and frame["done"]:
+            seen.add(frame["done"]["name"])
+        named = set(re.findall(r'"((?:10|[789JQKA])[♠♥♦♣])"', text))
+        assert named <= seen
+        assert "seed" not in text
+
+
+def test_a_reload_keeps_the_position(chromium: Any, address: Address) -> None:
+    with guest(chromium, address.url) as someone:
+        someone.choose("gongzhu", "python_gongzhu")
+        someone.sit()
+        someone.wait_for_turn()
+        hand = "[...document.querySelectorAll('.hand-card')].map(card => card.dataset.card).join(' ')"
+        before = someone.page.evaluate(hand)
+        someone.page.reload()
+        someone.page.wait_for_selector("#felt .hand-card")
+        assert someone.page.evaluate(hand) == before
+        someone.page.context.set_offline(True)
+        someone.page.context.set_offline(False)
+        someone.wait_for_turn()
+        assert someone.page.evaluate(hand) == before
+
+
+def test_hint_analysis_replay_and_record(chromium: Any, address: Address) -> None:
+    with guest(chromium, address.url) as someone:
+        page = someone.page
+        someone.choose("toepen", "python_toepen(suits=3,ranks=3,hand_size=2)")
+        someone.sit()
+        someone.wait_for_turn()
+        page.keyboard.press("h")
+        page.wait_for_selector(".hint .bars li")
+        assert "equilibrium" in page.inner_text(".hint .small >> nth=0")
+        shares = [float(text.rstrip(" %")) for text in page.locator(".bar-value").all_inner_texts()]
+        assert sum(shares) == pytest.approx(100, abs=0.3)
+        someone.play_with_mouse()
+        page.click("#analyse")
+        someone.wait("document.querySelectorAll('.analysis details').length > 0")
+        page.click("#replay")
+        page.wait_for_selector("#step-on")
+        page.click("#step-on")
+        someone.wait("document.querySelector('.step').textContent.includes('1')")
+        page.click("#close-replay")
+        page.wait_for_selector("#again")
+        assert someone.problems == []
+
+
+@pytest.mark.parametrize(("tile", "game"), [("coinche", "python_coinche"), ("cego", "python_cego(subgame=standard)")])
+def test_axe_finds_nothing_serious(chromium: Any, address: Address, tile: str, game: str) -> None:
+    assert AXE.exists(), "axe-core is missing: npm install --prefix .venv/axe axe-core (or AXE=<path of axe.min.js>)"
+    with guest(chromium, address.url, bypass_csp=True) as someone:
+        page = someone.page
+
+        def check(where: str) -> None:
+            page.add_script_tag(path=str(AXE))
+            found = page.evaluate("axe.run().then(found => found.violations)")
+            serious = [
+                (where, entry["id"], [node["html"][:120] for node in entry["nodes"][:3]])
+                for entry in found
+                if entry["impact"] in ("serious", "critical")
+            ]
+            assert serious == []
+
+        someone.choose(tile, game)
+        check("lobby")
+        someone.sit()
+        someone.wait_for_turn()
+        check("table")
+        nameless = page.evaluate("[...document.querySelectorAll('.hand-card')].filter(card => !card.ariaLabel).length")
+        assert nameless == 0
+        page.click("#settings-button")
+        check("settings")
+        page.keyboard.press("Escape")
+        someone.play_with_mouse()
+        check("result")
+
+
+@pytest.mark.parametrize(("tile", "game"), GAMES)
+@pytest.mark.parametrize(("width", "scale"), [(360, 1), (640, 2)])  # a phone; 200% zoom of 1280
+def test_nothing_is_cut_off_sideways(
+    chromium: Any, address: Address, tile: str, game: str, width: int, scale: int
+) -> None:
+    with guest(chromium, address.url, width, 740, device_scale_factor=scale) as someone:
+        wide = "[document.documentElement.scrollWidth, innerWidth]"
+        someone.choose(tile, game)
+        assert someone.page.evaluate(wide)[0] <= width
+        someone.sit()
+        someone.wait_for_turn()
+        assert someone.page.evaluate(wide)[0] <= width
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "de", "nl", "zh"])
+def test_languages(chromium: Any, address: Address, language: str) -> None:
+    with guest(chromium, address.url) as someone:
+        someone.page.click("#settings-button")
+        someone.page.select_option("#language", language)
+        someone.page.keyboard.press("Escape")
+        said = {"en": "Sit down", "fr": "S'asseoir", "de": "Hinsetzen", "nl": "Gaan zitten", "zh": "入座"}[language]
+        someone.wait(f"document.querySelector('#sit')?.textContent === {json.dumps(said)}")
+        assert someone.page.evaluate("document.documentElement.lang").startswith(language)

@@ -1,0 +1,303 @@
+"""The server through a real socket, without a browser: whole games, bad messages, strangers at the door, restarts."""
+
+import http.client
+import json
+import random
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from cardtable.match import Estimate
+from playroom.records import Replay, parse_record, read_records
+from playroom.serving import Address, bind
+from tests.playroom.visits import Visit, serving, visiting
+
+TOEPEN = "python_toepen(suits=3,ranks=3,hand_size=2)"
+KUHN = ["me", "random", "random", "random"]  # who acts first always has something to do
+BAD_PLAYERS = tuple(f"tests.playroom.slow_players:{name}" for name in ("busy", "raises", "illegal"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("playroom")
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[Address]:
+    with serving(folder, seed=5, players=BAD_PLAYERS, limit=1.0, most_tables=12) as found:
+        yield found
+
+
+def seated(visit: Visit, **more: object) -> dict:
+    """At a small table, before the own first move."""
+    visit.sit("python_kuhn_collab", KUHN, **more)
+    while True:
+        frame = visit.hear("view")
+        if frame["view"]["actions"]:
+            view: dict = frame["view"]
+            return view
+
+
+def test_a_duplicate_match_scores_what_the_records_say(address: Address, folder: Path) -> None:
+    """Eight deals: the score is the mean difference of the two tables, with the interval that the arena computes."""
+    before = len(read_records(folder / "games.jsonl")) if (folder / "games.jsonl").exists() else 0
+    with visiting(address) as visit:
+        visit.sit("python_kuhn_collab", KUHN, deals=8, rival="random")
+        results = []
+        for deal in range(8):
+            results.append(visit.play_deal())
+            if deal < 7:
+                visit.say("next")
+        score = results[-1]["score"]
+        visit.say("next")
+        assert "8 deals are played" in visit.hear("error")["text"]
+    records = read_records(folder / "games.jsonl")[before:]
+    own = [record for record in records if "me" in record.seats]
+    rival = {record.deal: record for record in records if "me" not in record.seats}
+    assert len(own) == len(rival) == 8
+    differences = []
+    for record in own:
+        other = Replay(rival[record.deal])
+        assert other.view(0)["seats"] == Replay(record).view(0)["seats"], "the same cards"
+        end = Replay(record).state(Replay(record).steps)
+        differences.append(end.returns()[0] - other.state(other.steps).returns()[0])
+    estimate = Estimate.of(np.array(differences))
+    assert score["difference"] == pytest.approx(estimate.mean)
+    assert (score["low"], score["high"]) == pytest.approx((estimate.low, estimate.high))
+    assert [result["difference"] for result in results] == pytest.approx(differences)
+
+
+def test_practice_does_not_count(address: Address) -> None:
+    with visiting(address) as visit:
+        visit.sit("python_kuhn_collab", KUHN)
+        first = visit.play_deal()
+        visit.say("again")
+        second = visit.play_deal()
+    assert second["practice"]
+    assert second["score"] == first["score"]
+    assert parse_record(second["record"]).practice
+    assert parse_record(second["record"]).deal == parse_record(first["record"]).deal
+
+
+def test_frames_of_a_running_game_tell_no_secrets(address: Address) -> None:
+    """No card of another hand before it is played, and no seed."""
+    with visiting(address) as visit:
+        token = visit.sit("python_gongzhu", ["me", "if", "if", "if"])
+        rng = random.Random(3)
+        result = visit.play_deal(lambda view: rng.choice(view["actions"])[0])
+    replay = Replay(parse_record(result["record"]))
+    hands = {seat: set(replay.view(0)["seats"][seat]["shown"]) for seat in range(4)}
+    played: set[str] = set()
+    looked = 0
+    for text in visit.frames:
+        frame = json.loads(text)
+        if frame["type"] != "view":
+            continue
+        if frame["done"]:
+            played.add(frame["done"]["name"])
+        named = set(re.findall(r"(?:10|[2-9JQKA])[♠♥♦♣]", text))
+        assert named <= hands[0] | played
+        assert "seed" not in text
+        assert token not in text
+        looked += len(named)
+    assert looked > 500
+
+
+def test_bad_messages_are_answered_and_change_nothing(address: Address) -> None:
+    with visiting(address) as visit:
+        view = seated(visit)
+        moves, action = view["moves"], view["actions"][0][0]
+        bad = [
+            "hello",
+            b"\xff\xfe",
+            "[1, 2]",
+            '{"type": 3}',
+            '{"type": "dance"}',
+            '{"type": "play", "type": "play"}',
+            "[" * 5000,
+            json.dumps({"type": "play", "action": 99, "moves": moves}),
+            json.dumps({"type": "play", "action": "0", "moves": moves}),
+            json.dumps({"type": "play", "action": action, "moves": moves - 1}),
+            json.dumps({"type": "play", "action": True, "moves": moves}),
+            json.dumps({"type": "play"}),
+            json.dumps({"type": "next"}),
+            json.dumps({"type": "analyse"}),
+            json.dumps({"type": "replay", "step": 0}),
+            json.dumps({"type": "hint", "adviser": "/etc/passwd"}),
+            json.dumps({"type": "record", "text": "{}"}),
+            json.dumps({"type": "sit", "game": "python_kuhn_collab", "seats": ["me", "me", "random", "random"]}),
+            json.dumps({"type": "sit", "game": "python_kuhn_collab", "seats": ["me", "../x", "random", "random"]}),
+            json.dumps({"type": "sit", "game": "python_kuhn_collab", "seats": ["me", "os:system", "random", "random"]}),
+            json.dumps({"type": "sit", "game": "python_kuhn_collab", "seats": "me"}),
+            json.dumps({"type": "sit", "game": "python_coinche(suits=2)", "seats": ["me"]}),
+            json.dumps({"type": "sit", "game": "goofspiel", "seats": ["me", "random"]}),
+            json.dumps({"type": "sit", "game": ["x"], "seats": []}),
+        ]
+        for message in bad:
+            visit.send(message)
+            text = visit.hear("error")["text"]
+            assert text
+            assert "Traceback" not in text
+        visit.say("play", action=action, moves=moves)
+        assert visit.hear("view")["view"]["moves"] == moves + 1
+        visit.say("play", action=action, moves=moves)  # the second click of a double click
+        while (frame := visit.hear("error", "view"))["type"] == "view":
+            pass
+        assert "earlier position" in frame["text"] or "not your turn" in frame["text"] or "over" in frame["text"]
+
+
+def test_floods_and_giants_are_refused_and_the_game_stays(address: Address) -> None:
+    with visiting(address) as visit:
+        view = seated(visit)
+        token = json.loads(next(text for text in visit.frames if '"session"' in text))["token"]
+        visit.send("x" * (1 << 20))
+        with pytest.raises(ConnectionClosed):
+            visit.hear("never", seconds=20)
+    with visiting(address) as visit:
+        visit.say("hello", session=token)
+        assert visit.hear("view")["view"] == view
+        try:
+            for _ in range(1000):
+                visit.say("dance")
+            kinds = [visit.hear("error", seconds=20)["text"] for _ in range(20)]
+            assert kinds
+        except ConnectionClosed:
+            pass
+    with visiting(address) as visit:
+        visit.say("hello", session=token)
+        assert visit.hear("view")["view"] == view
+
+
+def test_a_second_session_sees_nothing_of_the_first(address: Address) -> None:
+    with visiting(address) as first, visiting(address) as second:
+        seated(first)
+        second.say("hello")
+        second.hear("welcome")
+        second.say("play", action=0, moves=0)
+        assert second.hear("error")["text"] == "sit down first"
+        second.say("hello", session="a-guess-that-is-wrong")
+        second.hear("left")
+        assert not any('"view"' in text for text in second.frames)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", ""])
+def test_foreign_origins_are_refused(address: Address, origin: str) -> None:
+    with pytest.raises(InvalidStatus, match="403"), visiting(address, origin=origin or "x:"):
+        pass
+
+
+def test_foreign_hosts_and_missing_origins_are_refused(address: Address) -> None:
+    for headers in ({"Host": "evil.example"}, {"Host": f"evil.example:{address.port}"}):
+        connection = http.client.HTTPConnection("127.0.0.1", address.port)
+        connection.request("GET", "/", headers=headers)
+        assert connection.getresponse().status == 403
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    upgrade["Sec-WebSocket-Key"] = "x" * 22 + "=="
+    connection = http.client.HTTPConnection("127.0.0.1", address.port)
+    connection.request("GET", "/table", headers=upgrade)  # a socket without an origin
+    assert connection.getresponse().status == 403
+
+
+def test_the_page_is_small_and_allows_no_inline_script(address: Address) -> None:
+    base = f"http://127.0.0.1:{address.port}/"
+    with urllib.request.urlopen(base) as answer:
+        policy = answer.headers["Content-Security-Policy"]
+        page = answer.read().decode()
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"<script(?![^>]*src=)|<style|\son\w+=|style=", page)
+    static = Path(__file__).resolve().parents[2] / "playroom" / "static"
+    scripts = "".join(path.read_text() for path in static.glob("*.js"))
+    assert "innerHTML" not in scripts
+    assert "insertAdjacentHTML" not in scripts
+    one_language = max(path.stat().st_size for path in static.glob("languages/*.json"))
+    assert sum(path.stat().st_size for path in static.iterdir() if path.is_file()) + one_language < 300_000
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(base + "static/../server.py")
+
+
+@pytest.mark.parametrize(("name", "key"), [("raises", "failed"), ("illegal", "failed"), ("busy", "too_slow")])
+def test_a_player_that_misbehaves_is_replaced_and_the_table_says_so(address: Address, name: str, key: str) -> None:
+    with visiting(address) as visit:
+        visit.sit("python_kuhn_collab", ["random", f"tests.playroom.slow_players:{name}", "random", "random"])
+        notice = visit.hear("notice")
+        assert (notice["key"], notice["seat"]) == (key, 1)
+        result = visit.play_deal()
+    assert parse_record(result["record"]).fallbacks
+
+
+def test_a_search_does_not_keep_another_table_waiting(address: Address) -> None:
+    """One table's player thinks until it is stopped; meanwhile another table plays on."""
+    with visiting(address) as slow, visiting(address) as quick:
+        quick.sit("python_kuhn_collab", KUHN)
+        quick.play_deal()
+        slow.sit("python_kuhn_collab", ["random", "tests.playroom.slow_players:busy", "random", "random"])
+        slow.hear("view")
+        waits = []
+        for _ in range(5):
+            quick.say("next")
+            asked = time.monotonic()
+            quick.hear("view")
+            quick.play_deal()
+            waits.append(time.monotonic() - asked)
+        assert min(waits) < 2.0
+        slow.play_deal()
+
+
+def test_a_killed_server_opens_its_tables_again(tmp_path: Path) -> None:
+    """The first server is never closed properly as far as the journal knows: it is only left alone."""
+    with serving(tmp_path, seed=5) as address, visiting(address) as visit:
+        token = visit.sit("python_kuhn_collab", KUHN)
+        while not (view := visit.hear("view")["view"])["actions"]:
+            pass
+        journal = next((tmp_path / "tables").iterdir())
+        kept = journal.read_bytes()
+    journal.write_bytes(kept + b'{"action": 3')  # as if it had been killed in the middle of a line
+    assert token not in journal.read_text()
+    with serving(tmp_path, seed=5) as address, visiting(address) as visit:
+        visit.say("hello", session=token)
+        assert visit.hear("view")["view"] == view
+        visit.say("play", action=view["actions"][-1][0], moves=view["moves"])
+        visit.play_deal()
+
+
+def test_tables_are_limited(tmp_path: Path) -> None:
+    with serving(tmp_path, most_tables=2) as address, visiting(address) as one, visiting(address) as two:
+        seated(one)
+        seated(two)
+        with visiting(address) as three:
+            three.say("sit", game="python_kuhn_collab", seats=KUHN)
+            assert "all 2 tables are taken" in three.hear("error")["text"]
+
+
+def test_another_address_needs_a_token() -> None:
+    address = bind("0.0.0.0", 0)
+    address.sock.close()
+    assert address.token is not None
+    assert len(address.token) >= 20
+    assert address.token in address.url
+    assert "everybody who can reach this machine" in address.warning
+
+
+def test_a_game_of_openspiel_and_a_pasted_record(address: Address) -> None:
+    with visiting(address) as visit:
+        visit.sit("tic_tac_toe", ["me", "random"])
+        result = visit.play_deal()
+        visit.say("record", text=result["record"])
+        opened = visit.hear("replay")
+        assert opened["step"] == 0
+        visit.say("replay", step=opened["steps"], record=True)
+        end = visit.hear("replay")["view"]
+    state = pyspiel.load_game("tic_tac_toe").new_initial_state()
+    for action in parse_record(result["record"]).actions:
+        state.apply_action(action)
+    assert end["text"] == str(state)
+    assert result["returns"] == state.returns()
