@@ -98,6 +98,7 @@ VALUES_SIZE = NUM_CALLS + NUM_SUITS
 FIRST_CONTRACT = FIRST_BID - PASS  # index of 80♠ among the calls
 DOUBLE = COINCHE - PASS
 REDOUBLE = SURCOINCHE - PASS
+STEEPEST = 500.0  # of the logistic: beyond this the exponential is no number
 HOPELESS = 12.0  # temperatures below the best: no chance worth computing
 
 
@@ -116,7 +117,7 @@ def expected_points(hand, context, numbers, suit):
 @compiled
 def expected_score(points, value, spread, kappa, pays, at):
     """What a contract is worth to its attack, if `points` are expected; `pays[at:]` are the two lines of `payoffs`."""
-    x = (points + 0.5 - value) / spread
+    x = min(max((points + 0.5 - value) / spread, -STEEPEST), STEEPEST)
     chance = 1.0 / (1.0 + math.exp(-x))
     score = chance * pays[at + MADE] + (1.0 - chance) * kappa * pays[at + FALL]
     if pays[at + MADE_SLOPE] != 0.0 or pays[at + FALL_SLOPE] != 0.0:

@@ -52,8 +52,11 @@ def prepare(state, numbers, contexts, positions):
 
 
 @compiled
-def seat_likelihood(hand, seat, calls, contexts, positions, numbers, values):
-    """The likelihood of all calls of a seat, if it was dealt this hand; `values` is room for `calls.VALUES_SIZE`."""
+def kind_likelihoods(hand, seat, calls, contexts, positions, numbers, values):
+    """For each kind (bidder, strong, simple): its prior times the likelihood of all calls of a seat with this hand.
+
+    `values` is room for `calls.VALUES_SIZE` numbers.
+    """
     as_bidder = BIDDER
     as_strong = STRONG
     as_simple = SIMPLE
@@ -68,6 +71,13 @@ def seat_likelihood(hand, seat, calls, contexts, positions, numbers, values):
         called = np.int64(context[CALL])
         as_strong *= even + (1.0 - NOISE if strong_call(position, False) == called else 0.0)
         as_simple *= even + (1.0 - NOISE if simple_call(position, False) == called else 0.0)
+    return as_bidder, as_strong, as_simple
+
+
+@compiled
+def seat_likelihood(hand, seat, calls, contexts, positions, numbers, values):
+    """The likelihood of all calls of a seat, if it was dealt this hand, whoever sits there."""
+    as_bidder, as_strong, as_simple = kind_likelihoods(hand, seat, calls, contexts, positions, numbers, values)
     return as_bidder + as_strong + as_simple
 
 

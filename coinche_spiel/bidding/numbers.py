@@ -1,6 +1,6 @@
 """The learnt numbers of the bidders, as they ship with the package, and as one flat array for compiled code.
 
-`numbers.json` is made by `experiments.coinche_bidder`. For every scoring there are the weights of each situation, by
+`numbers.json` is made by `experiments.coinche_bidder`. For every kind there are the weights of each situation, by
 the names of `contexts.ALL_FEATURES`, and the judgement, by the names of `calls.JUDGEMENT`.
 """
 
@@ -20,7 +20,8 @@ from coinche_spiel.bidding.contexts import ALL_FEATURES, AUCTION_FEATURES, JUDGE
 from coinche_spiel.bidding.holdings import TABLE_SIZE, tables_of
 
 FILE = Path(__file__).with_name("numbers.json")
-SCORINGS = ("contract", "points")  # what is scored: the contract alone, or card points beside it
+# For scores by the contract alone, for card points scored beside it, and for who plays the cards of `strong`.
+KINDS = ("contract", "points", "plain_cards")
 LARGEST = 10_000.0
 
 
@@ -43,16 +44,16 @@ class Numbers(NamedTuple):
 
 
 def read_numbers(path: Path = FILE) -> dict[str, Numbers]:
-    """The numbers for each scoring; UserError if the file is not what it should be."""
+    """The numbers of each kind; UserError if the file is not what it should be."""
     found = read_json(path, "the numbers of a bidder")
     try:
-        return {scoring: numbers_from(found[scoring]) for scoring in SCORINGS}
+        return {kind: numbers_from(found[kind]) for kind in KINDS}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"{path} does not hold the numbers of a bidder: {error}") from None
 
 
 def numbers_from(found: Mapping[str, Any]) -> Numbers:
-    """The numbers of one scoring, checked."""
+    """The numbers of one kind, checked."""
     weights = {
         situation: {name: _number(found["weights"][situation][name]) for name in ALL_FEATURES}
         for situation in SITUATIONS

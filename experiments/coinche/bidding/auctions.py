@@ -17,7 +17,14 @@ from cardtable.randomness import below, generator, uniform
 from cardtable.replay import ROOT
 from coinche_spiel.auction import apply_call, legal_calls, start_auction
 from coinche_spiel.bidding.calls import best_call
-from coinche_spiel.bidding.contexts import CONTEXT_SIZE, NUM_AUCTION, auction_features, seats_heard, write_context
+from coinche_spiel.bidding.contexts import (
+    CONTEXT_SIZE,
+    NUM_AUCTION,
+    THEIRS,
+    auction_features,
+    seats_heard,
+    write_context,
+)
 from coinche_spiel.bidding.outcomes import contract_worth
 from coinche_spiel.bidding.payoffs import PAYOFF_SIZE
 from coinche_spiel.cards import NUM_SUITS, TOTAL_POINTS
@@ -32,6 +39,7 @@ from coinche_spiel.state import (
     TRUMP,
     TURN,
     VALUE,
+    attacking_team,
     contract_value,
     level,
 )
@@ -43,9 +51,17 @@ MOST_CALLS = 40
 
 MATRIX = types.Array(types.float64, 2, "C")
 WHOLE_MATRIX = types.Array(types.int64, 2, "C")
+WHOLE_CUBE = types.Array(types.int64, 3, "C")
 VECTOR = types.Array(types.float64, 1, "C")
 WHOLE_VECTOR = types.Array(types.int64, 1, "C")
 STREAM = types.Array(types.uint64, 1, "C")
+
+
+class Setting(NamedTuple):
+    """What is played for, and how play differs from the points that are known."""
+
+    root: np.ndarray
+    play: np.ndarray  # see `outcomes`
 
 
 class Results(NamedTuple):
@@ -60,26 +76,27 @@ class Samples(NamedTuple):
     suits: np.ndarray
     situations: np.ndarray
     auctions: np.ndarray  # (samples, NUM_AUCTION)
-    points: np.ndarray  # double dummy, of the caller's team
+    points: np.ndarray  # of the caller's team; they attack in a suit of theirs, we in any other
 
 
-def play_auctions(root: np.ndarray, deals: Deals, population: np.ndarray, seats: tuple[int, int, int, int]) -> Results:
+def play_auctions(setting: Setting, deals: Deals, population: np.ndarray, seats: tuple[int, int, int, int]) -> Results:
     """Every deal with one bidder for each seat."""
     count = len(deals.hands)
     worth, contracts = np.empty(count), np.empty((count, CONTRACT_FIELDS), np.int64)
-    _play(root, deals.hands, deals.points, population, np.array(seats, np.int64), worth, contracts)
+    who = np.array(seats, np.int64)
+    _play(setting.root, deals.hands, deals.points, setting.play, population, who, worth, contracts)
     return Results(worth, contracts)
 
 
-def match_by_deal(root: np.ndarray, deals: Deals, population: np.ndarray, first: int, second: int) -> np.ndarray:
+def match_by_deal(setting: Setting, deals: Deals, population: np.ndarray, first: int, second: int) -> np.ndarray:
     """What the first bidder gains on the second, by deal, each played in both seatings."""
-    one = play_auctions(root, deals, population, (first, second, first, second)).worth
-    two = play_auctions(root, deals, population, (second, first, second, first)).worth
+    one = play_auctions(setting, deals, population, (first, second, first, second)).worth
+    two = play_auctions(setting, deals, population, (second, first, second, first)).worth
     return (one - two) / 2
 
 
 def collect(
-    root: np.ndarray, deals: Deals, population: np.ndarray, bidders: np.ndarray, seed: int, noise: float = 0.05
+    setting: Setting, deals: Deals, population: np.ndarray, bidders: np.ndarray, seed: int, noise: float = 0.05
 ) -> Samples:
     """Samples from auctions in which each team is one of `bidders`, drawn for each deal, with some random calls."""
     room = len(deals.hands) * MOST_CALLS
@@ -87,7 +104,7 @@ def collect(
     auctions, points = np.empty((room, NUM_AUCTION)), np.empty(room)
     whole = (hands, suits, situations)
     count = _collect(
-        root, deals.hands, deals.points, population, bidders, generator(seed), noise, *whole, auctions, points
+        setting.root, deals.hands, deals.points, population, bidders, generator(seed), noise, *whole, auctions, points
     )
     return Samples(hands[:count], suits[:count], situations[:count], auctions[:count], points[:count])
 
@@ -111,8 +128,8 @@ def call_of(state, who, population, context):
     return best_call(state[HAND + state[TURN]], context, population[who])
 
 
-@entry_point(ROOT, WHOLE_MATRIX, WHOLE_MATRIX, MATRIX, WHOLE_VECTOR, VECTOR, WHOLE_MATRIX, nogil=True)
-def _play(root, hands, points, population, seats, worth, contracts):
+@entry_point(ROOT, WHOLE_MATRIX, WHOLE_CUBE, VECTOR, MATRIX, WHOLE_VECTOR, VECTOR, WHOLE_MATRIX, nogil=True)
+def _play(root, hands, points, play, population, seats, worth, contracts):
     state = np.empty_like(root)
     context = np.empty(CONTEXT_SIZE)
     pays = np.empty(PAYOFF_SIZE)
@@ -123,7 +140,7 @@ def _play(root, hands, points, population, seats, worth, contracts):
         worth[row] = 0.0
         contracts[row, :] = NONE
         if state[VALUE] != NONE:
-            worth[row] = contract_worth(state, points[row, state[TRUMP]], pays)
+            worth[row] = contract_worth(state, points[row, attacking_team(state), state[TRUMP]], play, pays)
             contracts[row, 0] = state[DECLARER]
             contracts[row, 1] = state[TRUMP]
             contracts[row, 2] = contract_value(state)
@@ -133,7 +150,7 @@ def _play(root, hands, points, population, seats, worth, contracts):
 @entry_point(
     ROOT,
     WHOLE_MATRIX,
-    WHOLE_MATRIX,
+    WHOLE_CUBE,
     MATRIX,
     WHOLE_VECTOR,
     STREAM,
@@ -161,7 +178,8 @@ def _collect(root, hands, points, population, bidders, stream, noise, held, suit
                 held[count] = hands[row, seat]
                 suits[count] = suit
                 situations[count] = auction_features(state, seat, suit, heard, auctions[count])
-                taken = min(points[row, suit], TOTAL_POINTS)
+                attack = seat & 1 if situations[count] != THEIRS else 1 - (seat & 1)
+                taken = min(points[row, attack, suit], TOTAL_POINTS)
                 targets[count] = taken if seat & 1 == 0 else TOTAL_POINTS - taken
                 count += 1
             if uniform(stream) < noise:

@@ -15,10 +15,11 @@ import numpy as np
 
 from coinche_spiel.bidding.calls import JUDGEMENT
 from coinche_spiel.bidding.contexts import JUDGEMENT_AT, SITUATIONS
-from experiments.coinche.bidding.auctions import match_by_deal
+from experiments.coinche.bidding.auctions import Setting, match_by_deal
 from experiments.coinche.bidding.deals import Deals
 
 ELITE = 0.2
+PART = 1500  # deals that a generation plays
 SMOOTHING = 0.7  # of the step towards the best
 LOGISTIC = float(np.sqrt(3.0) / np.pi)  # spread of a logistic variable with standard deviation one
 PLAY_SPREAD = 12.0
@@ -72,7 +73,7 @@ def limited(judgement: np.ndarray) -> np.ndarray:
 
 
 def scores(
-    root: np.ndarray,
+    setting: Setting,
     deals: Deals,
     weights: np.ndarray,
     judgement: np.ndarray,
@@ -84,11 +85,11 @@ def scores(
     own[JUDGEMENT_AT:] = judgement
     table = np.ascontiguousarray(np.vstack([population, own]))
     mine = len(population)
-    return [float(match_by_deal(root, deals, table, mine, opponent.who).mean()) for opponent in opponents]
+    return [float(match_by_deal(setting, deals, table, mine, opponent.who).mean()) for opponent in opponents]
 
 
 def tune(
-    root: np.ndarray,
+    setting: Setting,
     deals: Deals,
     weights: np.ndarray,
     start: tuple[np.ndarray, np.ndarray],
@@ -104,13 +105,13 @@ def tune(
     centre, spread = start
     share = np.array([opponent.weight for opponent in opponents])
     share /= share.sum()
-    size = len(deals.hands) // 4
+    size = min(PART, len(deals.hands))
     for generation in range(generations):
-        first = generation % 4 * size
+        first = generation % (len(deals.hands) // size) * size
         part = deals.part(first, first + size)
         drawn = centre + spread * rng.standard_normal((candidates, len(centre)))
         drawn = np.stack([limited(row) for row in drawn])
-        found = [share @ scores(root, part, weights, row, population, opponents) for row in drawn]
+        found = [share @ scores(setting, part, weights, row, population, opponents) for row in drawn]
         best = drawn[np.argsort(found)[::-1][: max(2, round(ELITE * candidates))]]
         centre = centre + SMOOTHING * (best.mean(axis=0) - centre)
         spread = spread + SMOOTHING * (best.std(axis=0) - spread)
