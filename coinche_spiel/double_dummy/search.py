@@ -71,7 +71,6 @@ NODES, HITS, CHOICES, EPOCH = range(4)  # counters: trick nodes, those the table
 
 # The rules that are played by: `pisser=forced`, `under_partner=no_under`, and what the last trick is worth.
 MUST_UNDERTRUMP, MUST_OVERTRUMP_PARTNER, DER = range(3)
-MOST_DER = 100  # the table has room for bounds up to that
 
 
 class Workspace(NamedTuple):
