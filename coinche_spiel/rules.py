@@ -100,7 +100,7 @@ def coinche_rules(**parameters: int | float | bool | str) -> Rules:
         max_chance_nodes=deck_cards.bit_count() - 1,
         min_utility=low,
         max_utility=high,
-        utility_sum=0.0 if chosen["reward"] == "mirror" else None,
+        utility_sum=0.0 if chosen["reward"] in ("mirror", "points") else None,
         key_words=KEY_WORDS,
         information_pieces=INFORMATION_PIECES,
         observation_pieces=OBSERVATION_PIECES,
@@ -208,6 +208,12 @@ def _payoff_bounds(root: np.ndarray, chosen: dict) -> tuple[float, float]:
     """The lowest and the highest payoff: every contract at every level, made and not, and a void deal."""
     trial = root.copy()
     trial[slots.TRUMP] = trial[slots.DECLARER] = 0
+    ranks = _rank_indices(chosen["ranks"])
+    points = sum(TRUMP_POINTS[rank] + (chosen["suits"] - 1) * PLAIN_POINTS[rank] for rank in ranks) + chosen["der"]
+    trial[slots.POINTS] = points  # where points are scored, the attack has them all, and every trick
+    trial[[slots.TRICKS, slots.TRICKS + 1]] = root[slots.HAND_SIZE]
+    if chosen["belote"]:
+        trial[deck.DEALT] = scoring.BELOTE_PAIR  # and belote
     payoffs = [0]
     for value in [*range(int(root[slots.NUM_VALUES])), slots.CAPOT]:
         trial[slots.VALUE] = value
@@ -215,8 +221,6 @@ def _payoff_bounds(root: np.ndarray, chosen: dict) -> tuple[float, float]:
             trial[[slots.COINCHER, slots.SURCOINCHER]] = coincher, surcoincher
             for made in (False, True):
                 payoffs += scoring.team_scores(trial, made, root[slots.REWARD])
-    ranks = _rank_indices(chosen["ranks"])
-    points = sum(TRUMP_POINTS[rank] + (chosen["suits"] - 1) * PLAIN_POINTS[rank] for rank in ranks) + chosen["der"]
     swing = chosen["trick_reward"] * points
     return float(min(payoffs) - swing), float(max(payoffs) + swing)
 

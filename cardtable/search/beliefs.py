@@ -7,6 +7,8 @@ exchanged. A seat's moves depend on its own hand alone, so a hand is judged once
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,35 +90,9 @@ def remember(kernel, recall, state, past):
 
 
 @compiled
-def judge_hand(kernel, recall, models, past, seat, hand):
-    """The log of how likely the seat's moves were, had it been dealt this hand."""
-    whose = past.counts[STAMP] * MAX_PILES + seat
-    slot = ((hand ^ hand >> 31) * 0x9E3779B1 + seat >> 20) & (CACHE_SIZE - 1)
-    if past.keys[slot, HAND] == hand and past.keys[slot, WHOSE] == whose:
-        return past.judged[slot]
-    logs = past.logs
-    logs[:] = 0.0
-    generator = np.zeros(1, np.uint64)
-    for index in range(past.counts[NUM_MOVES]):
-        action = past.actions[index]
-        if past.movers[index] != seat or not is_judged(models, action):
-            continue
-        position = past.positions[index]
-        recall.hold(position, seat, hand)
-        n = kernel.legal_actions(position, past.legal)
-        if n > 1:
-            for model in range(len(models.noise)):
-                if models.first[model] <= action < models.end[model]:
-                    noise = models.noise[model]
-                    likely = noise / n
-                    if noise < 1.0 and player_at(models.addresses, model)(position, generator) == action:
-                        likely += 1.0 - noise
-                    logs[model] += np.log(likely)
-    total = log_of_mixtures(models, logs)
-    past.keys[slot, HAND] = hand
-    past.keys[slot, WHOSE] = whose
-    past.judged[slot] = total
-    return total
+def nothing_more(more, seat, hand):
+    """For games that know no better."""
+    return 0.0
 
 
 @compiled
@@ -157,54 +133,6 @@ def movers(past):
 
 
 @compiled
-def believe(kernel, recall, models, past, power, state, player, generator, drawn, kept, worlds, weights):
-    """Writes worlds to the rows of `worlds`, the cards that each pile now holds, with their weights, which sum to one.
-
-    All that are possible if those are at most `kept`; otherwise up to `kept`, chosen with their chances out of all (if
-    they are at most `drawn`) or of `drawn` drawn ones, each once, however often it was chosen. Returns how many, and
-    whether these are all. The player's own pile is left empty.
-    """
-    needs = np.zeros(MAX_PILES, np.int64)
-    forbidden = np.zeros(MAX_PILES, np.int64)
-    known = np.zeros(MAX_PILES, np.int64)
-    num_piles = state[deck.NUM_PILES]
-    unseen = recall.unseen(state, player, needs, forbidden)
-    n = -1
-    if bits.count(unseen) <= FEW_CARDS and count_deals(unseen, needs, forbidden, num_piles) <= drawn:
-        n = list_deals(unseen, needs, forbidden, num_piles, worlds[:drawn])
-    every = n >= 0
-    if not every:
-        n = drawn
-        for number in range(drawn):
-            redeal(unseen, needs, forbidden, num_piles, worlds[number], generator)
-    if len(models.noise) > 0 and n > 1:
-        remember(kernel, recall, state, past)
-        seats = movers(past) & ~(1 << player)
-        for seat in range(num_piles):
-            if seats >> seat & 1:
-                known[seat] = recall.hand(state, seat) & ~unseen
-        highest = -np.inf
-        for number in range(n):
-            total = 0.0
-            for seat in range(num_piles):
-                if seats >> seat & 1:
-                    total += judge_hand(kernel, recall, models, past, seat, known[seat] | worlds[number, seat])
-            weights[number] = power * total
-            highest = max(highest, weights[number])
-        total = 0.0
-        for number in range(n):
-            weights[number] = np.exp(weights[number] - highest)
-            total += weights[number]
-        for number in range(n):
-            weights[number] /= total
-    else:
-        weights[:n] = 1.0 / n
-    if n <= kept:
-        return n, every
-    return choose_some(worlds, weights, n, kept, generator), False
-
-
-@compiled
 def choose_some(worlds, weights, n, kept, generator):
     """Systematic resampling of n worlds: moves those that were chosen to the front, with their new weights."""
     step = uniform(generator)
@@ -222,3 +150,100 @@ def choose_some(worlds, weights, n, kept, generator):
             weights[chosen] = times / kept
             chosen += 1
     return chosen
+
+
+@functools.cache
+def judging_hands(judge_more: Callable) -> Callable:
+    """judge_hand(kernel, recall, models, past, more, seat, hand), compiled.
+
+    What judge_more(more, seat, hand) says is added: a game may know better than by models how likely some moves are.
+    """
+
+    @compiled
+    def judge_hand(kernel, recall, models, past, more, seat, hand):
+        """The log of how likely the seat's moves were, had it been dealt this hand."""
+        whose = past.counts[STAMP] * MAX_PILES + seat
+        slot = ((hand ^ hand >> 31) * 0x9E3779B1 + seat >> 20) & (CACHE_SIZE - 1)
+        if past.keys[slot, HAND] == hand and past.keys[slot, WHOSE] == whose:
+            return past.judged[slot]
+        logs = past.logs
+        logs[:] = 0.0
+        generator = np.zeros(1, np.uint64)
+        for index in range(past.counts[NUM_MOVES]):
+            action = past.actions[index]
+            if past.movers[index] != seat or not is_judged(models, action):
+                continue
+            position = past.positions[index]
+            recall.hold(position, seat, hand)
+            n = kernel.legal_actions(position, past.legal)
+            if n > 1:
+                for model in range(len(models.noise)):
+                    if models.first[model] <= action < models.end[model]:
+                        noise = models.noise[model]
+                        likely = noise / n
+                        if noise < 1.0 and player_at(models.addresses, model)(position, generator) == action:
+                            likely += 1.0 - noise
+                        logs[model] += np.log(likely)
+        total = log_of_mixtures(models, logs) + judge_more(more, seat, hand)
+        past.keys[slot, HAND] = hand
+        past.keys[slot, WHOSE] = whose
+        past.judged[slot] = total
+        return total
+
+    return judge_hand
+
+
+@functools.cache
+def believing(judge_more: Callable) -> Callable:
+    """believe(...), compiled, with hands judged as `judging_hands(judge_more)` does."""
+    judge_hand = judging_hands(judge_more)
+
+    @compiled
+    def believe(kernel, recall, models, past, more, power, state, player, generator, drawn, kept, worlds, weights):
+        """Writes worlds to the rows of `worlds`, the cards that each pile now holds, with their weights, which sum to one.
+
+        All that are possible if those are at most `kept`; otherwise up to `kept`, chosen with their chances out of all (if
+        they are at most `drawn`) or of `drawn` drawn ones, each once, however often it was chosen. Returns how many, and
+        whether these are all. The player's own pile is left empty. With a power of 0 nothing is read from what others did.
+        """
+        needs = np.zeros(MAX_PILES, np.int64)
+        forbidden = np.zeros(MAX_PILES, np.int64)
+        known = np.zeros(MAX_PILES, np.int64)
+        num_piles = state[deck.NUM_PILES]
+        unseen = recall.unseen(state, player, needs, forbidden)
+        n = -1
+        if bits.count(unseen) <= FEW_CARDS and count_deals(unseen, needs, forbidden, num_piles) <= drawn:
+            n = list_deals(unseen, needs, forbidden, num_piles, worlds[:drawn])
+        every = n >= 0
+        if not every:
+            n = drawn
+            for number in range(drawn):
+                redeal(unseen, needs, forbidden, num_piles, worlds[number], generator)
+        if power > 0.0 and n > 1:
+            remember(kernel, recall, state, past)
+            seats = movers(past) & ~(1 << player)
+            for seat in range(num_piles):
+                if seats >> seat & 1:
+                    known[seat] = recall.hand(state, seat) & ~unseen
+            highest = -np.inf
+            for number in range(n):
+                total = 0.0
+                for seat in range(num_piles):
+                    if seats >> seat & 1:
+                        hand = known[seat] | worlds[number, seat]
+                        total += judge_hand(kernel, recall, models, past, more, seat, hand)
+                weights[number] = power * total
+                highest = max(highest, weights[number])
+            total = 0.0
+            for number in range(n):
+                weights[number] = np.exp(weights[number] - highest)
+                total += weights[number]
+            for number in range(n):
+                weights[number] /= total
+        else:
+            weights[:n] = 1.0 / n
+        if n <= kept:
+            return n, every
+        return choose_some(worlds, weights, n, kept, generator), False
+
+    return believe

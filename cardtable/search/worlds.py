@@ -49,10 +49,11 @@ from cardtable.search.beliefs import (
     PAST_TYPE,
     Models,
     Past,
-    judge_hand,
+    judging_hands,
     log_of_mixtures,
     movers,
     new_past,
+    nothing_more,
     remember,
 )
 from cardtable.spiel import CardGame
@@ -61,6 +62,8 @@ DRAWN, KEPT = 1000, 400
 NOISE = 0.1
 MOST_WORLDS = 1_000_000
 MATRIX = types.Array(types.float64, 2, "C")
+
+judge_hand = judging_hands(nothing_more)
 
 
 class Model(NamedTuple):
@@ -204,4 +207,5 @@ def weigh_hands(addresses, recall_addresses, models_tuple, past_tuple, worlds, s
         out[number] = 0.0
         for mover in range(MAX_PILES):
             if mover != seat and seats >> mover & 1:
-                out[number] += judge_hand(kernel, recall, models, past, mover, recall.hand(worlds[number], mover))
+                hand = recall.hand(worlds[number], mover)
+                out[number] += judge_hand(kernel, recall, models, past, 0, mover, hand)

@@ -20,11 +20,13 @@ from coinche_spiel.scoring import BELOTE_PAIR, returns
 from coinche_spiel.state import (
     BELOTE,
     CAPOT,
+    CARD_POINTS_TOO,
     HAND_SIZE,
     MAX_PLAYERS,
     OVER,
     PHASE,
     POINTS,
+    REWARD,
     TRICKS,
     TRUMP,
     VALUE,
@@ -42,7 +44,7 @@ POINT_SHARE = 0.0005
 @compiled
 def sweeps_count(state):
     """Whether taking every trick is worth something in itself."""
-    return state[VALUE] == CAPOT
+    return state[VALUE] == CAPOT or state[REWARD] == CARD_POINTS_TOO
 
 
 @compiled

@@ -16,16 +16,19 @@ from cardtable.search.worlds import Model, mixtures
 from cardtable.spiel import CardGame
 from coinche_spiel.cards import NUM_CARDS
 from coinche_spiel.double_dummy.search import new_workspace
+from coinche_spiel.expert.auctions import new_auction_room
 from coinche_spiel.expert.search import (
     DRAWN,
     FULL_WINDOW,
     KEPT,
+    LISTENS,
     NUM_SETTINGS,
     WINDOW,
     choose_cards,
     evaluate_cards,
     new_room,
 )
+from coinche_spiel.game import is_whole_game
 from coinche_spiel.players import simple_player, strong_player
 from coinche_spiel.state import MAX_TRICKS, NUM_ACTIONS, PHASE, PLAYING
 
@@ -37,9 +40,9 @@ GROWTH = (20.0, 20.0, 20.0, 20.0, 12.0, 6.0, 3.0, 1.5, 1.0)
 CHUNK = 0.25  # of `worlds`, at a time, where time is the budget
 
 
-def bidding_models(noise: float) -> list[Model]:
-    """How others may bid: nobody knows, and some habits are common."""
-    return [Model(player, noise, first=NUM_CARDS, end=NUM_ACTIONS) for player in (strong_player, simple_player)]
+def bidding_models() -> list[Model]:
+    """How others may bid in games for which no bids have been learnt."""
+    return [Model(player, 0.2, first=NUM_CARDS, end=NUM_ACTIONS) for player in (strong_player, simple_player)]
 
 
 def playing_models() -> list[Model]:
@@ -55,30 +58,41 @@ class CardSearch:
     """Chooses and explains cards in positions of the play."""
 
     def __init__(
-        self, game: CardGame, worlds: int, models: Sequence[Model], power: float, window: int, milliseconds: float = 0.0
+        self,
+        game: CardGame,
+        worlds: int,
+        models: Sequence[Model],
+        power: float,
+        window: int,
+        milliseconds: float = 0.0,
+        listens: bool = False,
     ) -> None:
-        self.rules, self.milliseconds, self.power = game.rules, milliseconds, power
+        """`listens`: calls are judged as learnt bids make them likely, and not by the models."""
+        self.rules, self.milliseconds = game.rules, milliseconds
+        self.power = power if models or listens else 0.0
         self._addresses = (game.rules.compiled_kernel().addresses(), game.rules.recall.addresses())  # type: ignore
         self._models = mixtures(models)
         self._of_thread = threading.local()
         self.settings = np.zeros(NUM_SETTINGS, np.int64)
         self.settings[WINDOW] = window
+        self.settings[LISTENS] = listens
         if milliseconds:
             worlds = max(1, round(CHUNK * worlds))
         for held in range(MAX_TRICKS + 1):
             kept = min(max(1, round(worlds * GROWTH[held])), MOST_WORLDS)
             self.settings[KEPT + held] = kept
-            self.settings[DRAWN + held] = max(LEAST_DRAWN, kept) if models else kept
+            self.settings[DRAWN + held] = max(LEAST_DRAWN, kept) if self.power else kept
 
     def _arguments(self) -> tuple[Any, ...]:
         own = self._of_thread
         if not hasattr(own, "room"):
             own.past = tuple(new_past(self.rules, len(self._models.noise)))
+            own.auction = tuple(new_auction_room(self.rules.state_size))
             own.work = tuple(new_workspace())
             most_drawn, most_kept = self.settings[DRAWN:KEPT].max(), self.settings[KEPT:].max()
             own.room = new_room(self.rules.state_size, int(most_drawn), int(most_kept))
-        search = (*self._addresses, tuple(self._models), own.past, self.power, self.settings, own.work)
-        return (*search, tuple(own.room))
+        search = (*self._addresses, tuple(self._models), own.past, own.auction, self.power)
+        return (*search, self.settings, own.work, tuple(own.room))
 
     def choose_rows(self, states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """The best card in each of these rows of `states`."""
@@ -128,23 +142,32 @@ def cards(
     worlds: int = 20,
     milliseconds: float = 0.0,
     window: int = 10,
-    noise: float = 0.2,
+    listen: bool = True,
     read: bool = True,
     power: float = 1.0,
 ) -> Player:
     """Bids as `strong`, searches its cards: `worlds` in the first trick, and more as solving gets cheaper.
 
-    `noise` is how often others bid as no model does (0: nothing is read from bids), `read` whether anything is read from
-    the cards they played, `power` how far all that is trusted; `window` is in points.
+    `listen` says whether anything is read from the others' calls, `read` whether from their cards, `power` how far all
+    that is trusted; `window` is in points.
     """
+    search = card_search(game, worlds, milliseconds, window, listen, read, power)
+    return searching_player("cards", game, compiled_player("strong", game, strong_player), search)
+
+
+def card_search(
+    game: CardGame, worlds: int, milliseconds: float, window: int, listen: bool, read: bool, power: float
+) -> CardSearch:
+    """The search of these settings; UserError if there is none."""
     require_whole("worlds", worlds, 1, MOST_WORLDS)
     require_number("milliseconds", milliseconds, 0.0)
     require_whole("window", window, FULL_WINDOW)
-    require_number("noise", noise, 0.0, 1.0)
     require_number("power", power, 0.0, 1.0)
-    models = (bidding_models(noise) if noise > 0 else []) + (playing_models() if read else [])
-    search = CardSearch(game, worlds, models, power, window, milliseconds)
-    return searching_player("cards", game, compiled_player("strong", game, strong_player), search)
+    models = playing_models() if read else []
+    listens = listen and is_whole_game(game)
+    if listen and not listens:
+        models += bidding_models()
+    return CardSearch(game, worlds, models, power, window, milliseconds, listens)
 
 
 def searching_player(name: str, game: CardGame, bidder: Player, search: CardSearch) -> Player:

@@ -18,11 +18,12 @@ from cardtable import bits, deck
 from cardtable.compiled import compiled, entry_point
 from cardtable.recall import recall_at
 from cardtable.rules import ADDRESSES, INTEGERS, PROBABILITIES, STATE, STATES, STREAMS, kernel_at
-from cardtable.search.beliefs import MODELS_TYPE, PAST_TYPE, Models, Past, believe
+from cardtable.search.beliefs import MODELS_TYPE, PAST_TYPE, Models, Past, believing
 from coinche_spiel import state as slots
 from coinche_spiel.cards import NUM_CARDS, NUM_RANKS
 from coinche_spiel.double_dummy.positions import NO_CARD, place
 from coinche_spiel.double_dummy.search import DER, MUST_OVERTRUMP_PARTNER, MUST_UNDERTRUMP, SWEEP_BONUS, Workspace
+from coinche_spiel.expert.auctions import AUCTION_TYPE, Auction, judge_calls, listen
 from coinche_spiel.expert.open_cards import judge_cards
 from coinche_spiel.expert.payoff import DEFENCE, PAYOFF_COLUMNS, POINT_SHARE, belote_of, sweeps_count, write_payoffs
 from coinche_spiel.play import CARD_POINTS, legal_cards
@@ -41,16 +42,19 @@ from coinche_spiel.state import (
     played_card,
 )
 
+believe = believing(judge_calls)
+
 MATRIX = types.Array(types.float64, 2, "C")
 WORKSPACE_TYPE = types.Tuple((INTEGERS,) * len(Workspace._fields))
 FULL_WINDOW = -1
 SMALL_STEP = 4 * POINT_SHARE  # beside the largest step of the payoffs
 DECIDED_WORLDS = 4  # enough where only appearances are at stake
 
-# Settings, as whole numbers: how far from the contract points are told apart (FULL_WINDOW: everywhere), then for hands
-# of 0 to 8 cards how many worlds are drawn, and how many of them solved.
+# Settings, as whole numbers: how far from the contract points are told apart (FULL_WINDOW: everywhere), whether
+# calls are judged as learnt bids make them likely; for hands of 0 to 8 cards how many worlds are drawn, how many solved.
 WINDOW = 0
-DRAWN = 1
+LISTENS = 1
+DRAWN = 2
 KEPT = DRAWN + MAX_TRICKS + 1
 NUM_SETTINGS = KEPT + MAX_TRICKS + 1
 
@@ -116,7 +120,7 @@ def window_around(payoffs, lowest, highest, width):
 
 
 @compiled
-def evaluate(kernel, recall, models, past, power, settings, work, state, generator, room):
+def evaluate(kernel, recall, models, past, auction, power, settings, work, state, generator, room):
     """Fills room.actions, .results, .weights and .means; returns (legal cards, worlds, whether these are all)."""
     seat = state[TURN]
     n = bits.list_cards(legal_cards(state), 0, room.actions)
@@ -129,11 +133,15 @@ def evaluate(kernel, recall, models, past, power, settings, work, state, generat
     left = left_in_play(state)
     room.scratch[:] = state
     lowest, highest, decided = write_payoffs(room.scratch, seat, left, room.payoffs)
+    auction.calls[0] = 0
+    if settings[LISTENS] and power > 0.0:
+        listen(state, auction)
     worlds, every = believe(
         kernel,
         recall,
         models,
         past,
+        auction,
         power,
         state,
         seat,
@@ -174,23 +182,28 @@ def evaluate(kernel, recall, models, past, power, settings, work, state, generat
     return n, worlds, every
 
 
-SEARCH_TYPES = (ADDRESSES, ADDRESSES, MODELS_TYPE, PAST_TYPE, types.float64, INTEGERS, WORKSPACE_TYPE, ROOM_TYPE)
+SEARCH_TYPES = (ADDRESSES, ADDRESSES, MODELS_TYPE, PAST_TYPE, AUCTION_TYPE, types.float64)
+SEARCH_TYPES += (INTEGERS, WORKSPACE_TYPE, ROOM_TYPE)
 
 
 @entry_point(*SEARCH_TYPES, STATES, INTEGERS, STREAMS, INTEGERS, nogil=True)
-def choose_cards(kernel_, recall_, models_, past_, power, settings, work_, room_, states, rows, streams, chosen):
+def choose_cards(
+    kernel_, recall_, models_, past_, auction_, power, settings, work_, room_, states, rows, streams, chosen
+):
     """The best card in each of these rows of `states`, the lowest of equal ones."""
     kernel, recall = kernel_at(kernel_), recall_at(recall_)
     models, past, work, room = Models(*models_), Past(*past_), Workspace(*work_), Room(*room_)
+    auction = Auction(*auction_)
     for index in range(len(rows)):
         state = states[rows[index]]
-        n, _, _ = evaluate(kernel, recall, models, past, power, settings, work, state, streams[index], room)
+        n, _, _ = evaluate(kernel, recall, models, past, auction, power, settings, work, state, streams[index], room)
         chosen[index] = room.actions[np.argmax(room.means[:n])]
 
 
 @entry_point(*SEARCH_TYPES, STATE, types.Array(types.uint64, 1, "C"), nogil=True)
-def evaluate_cards(kernel_, recall_, models_, past_, power, settings, work_, room_, state, stream):
+def evaluate_cards(kernel_, recall_, models_, past_, auction_, power, settings, work_, room_, state, stream):
     """`evaluate` for Python."""
     kernel, recall = kernel_at(kernel_), recall_at(recall_)
     models, past, work, room = Models(*models_), Past(*past_), Workspace(*work_), Room(*room_)
-    return evaluate(kernel, recall, models, past, power, settings, work, state, stream, room)
+    auction = Auction(*auction_)
+    return evaluate(kernel, recall, models, past, auction, power, settings, work, state, stream, room)

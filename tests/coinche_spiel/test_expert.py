@@ -210,7 +210,7 @@ def sweeps(hands: list[int], trump: int, seat: int, card: int) -> bool:
     [
         ("cards(worlds=0)", "worlds is 0; allowed: 1 to 10000"),
         ("cards(milliseconds=-1)", "milliseconds is -1"),
-        ("cards(noise=2)", "noise is 2"),
+        ("cards(power=2)", "power is 2"),
         ("cards(window=-2)", "window is -2"),
     ],
 )
