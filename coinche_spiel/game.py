@@ -114,6 +114,7 @@ def register_coinche_players(game: str) -> None:
         register_compiled(game, name, f"coinche_spiel.players:{name}_player")
     register_compiled(game, "bidder", "coinche_spiel.bidding.players:bidder_player", fits=is_whole_game)
     register_player(game, "cards", "coinche_spiel.expert.players:cards", open_hands_can_be_solved)
+    register_player(game, "expert", "coinche_spiel.expert.players:expert", is_whole_and_solvable)
 
 
 def open_hands_can_be_solved(game: CardGame) -> bool:
@@ -122,10 +123,14 @@ def open_hands_can_be_solved(game: CardGame) -> bool:
     return bool(root[slots.PLAYERS] == slots.MAX_PLAYERS and root[slots.DER] <= MOST_DER)
 
 
+def is_whole_and_solvable(game: CardGame) -> bool:
+    return is_whole_game(game) and open_hands_can_be_solved(game)
+
+
 def is_whole_game(game: CardGame) -> bool:
     """Four players and all 32 cards: what learnt bids are learnt for. Scores, values and duties may differ."""
     root = game.rules.root
-    return root[slots.PLAYERS] == 4 and root[slots.HAND_SIZE] == 8 and root[deck.DECK_CARDS] == ALL_CARDS
+    return bool(root[slots.PLAYERS] == 4 and root[slots.HAND_SIZE] == 8 and root[deck.DECK_CARDS] == ALL_CARDS)
 
 
 register_coinche_players(GAME_TYPE.short_name)

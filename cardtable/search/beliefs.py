@@ -200,11 +200,12 @@ def believing(judge_more: Callable) -> Callable:
 
     @compiled
     def believe(kernel, recall, models, past, more, power, state, player, generator, drawn, kept, worlds, weights):
-        """Writes worlds to the rows of `worlds`, the cards that each pile now holds, with their weights, which sum to one.
+        """Writes worlds to the rows of `worlds`, the cards that each pile now holds, and their weights, which sum to 1.
 
-        All that are possible if those are at most `kept`; otherwise up to `kept`, chosen with their chances out of all (if
-        they are at most `drawn`) or of `drawn` drawn ones, each once, however often it was chosen. Returns how many, and
-        whether these are all. The player's own pile is left empty. With a power of 0 nothing is read from what others did.
+        All that are possible if those are at most `kept`; otherwise up to `kept`, chosen with their chances out of all
+        (if they are at most `drawn`) or of `drawn` drawn ones, each once, however often it was chosen. Returns how
+        many, and whether these are all. The player's own pile is left empty. With a power of 0 nothing is read from
+        what others did.
         """
         needs = np.zeros(MAX_PILES, np.int64)
         forbidden = np.zeros(MAX_PILES, np.int64)

@@ -1,16 +1,19 @@
-"""Players that search, as `cardtable.player` wants them: `cards` bids as `strong` does and searches its cards."""
+"""Players that search, as `cardtable.player` wants them.
+
+`cards` bids as `strong` does and searches its cards; `expert` bids with learnt points too, in three levels.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cardtable.parameters import require_number, require_whole
-from cardtable.player import Explanation, Player, compiled_player
+from cardtable.parameters import bad_value, require_number, require_whole
+from cardtable.player import Explanation, Player, find_player
 from cardtable.search.beliefs import new_past
 from cardtable.search.worlds import Model, mixtures
 from cardtable.spiel import CardGame
@@ -37,6 +40,7 @@ MOST_WORLDS = 10_000
 LEAST_DRAWN = 1000  # worlds that are weighed: some fifty of them explain the auction, and far fewer are solved at first
 # With fewer cards in hand a world is solved more quickly: for hands of 0 to 8 cards, worlds solved for one of `worlds`.
 GROWTH = (20.0, 20.0, 20.0, 20.0, 12.0, 6.0, 3.0, 1.5, 1.0)
+WINDOW_POINTS = 10
 CHUNK = 0.25  # of `worlds`, at a time, where time is the budget
 
 
@@ -52,6 +56,22 @@ def playing_models() -> list[Model]:
     """
     habits = ((0.15, 1.0), (0.6, 2.0), (1.0, 1.0))
     return [Model(strong_player, noise, prior, first=0, end=NUM_CARDS) for noise, prior in habits]
+
+
+class Level(NamedTuple):
+    """How well an expert plays."""
+
+    worlds: int
+    listen: bool
+    read: bool
+    bids: str  # whose: a compiled player of the game
+
+
+LEVELS = {
+    "easy": Level(1, False, False, "simple"),
+    "medium": Level(4, True, False, "bidder"),
+    "full": Level(20, True, True, "bidder"),
+}
 
 
 class CardSearch:
@@ -141,7 +161,7 @@ def cards(
     game: CardGame,
     worlds: int = 20,
     milliseconds: float = 0.0,
-    window: int = 10,
+    window: int = WINDOW_POINTS,
     listen: bool = True,
     read: bool = True,
     power: float = 1.0,
@@ -152,7 +172,17 @@ def cards(
     that is trusted; `window` is in points.
     """
     search = card_search(game, worlds, milliseconds, window, listen, read, power)
-    return searching_player("cards", game, compiled_player("strong", game, strong_player), search)
+    return searching_player("cards", game, find_player("strong", game), search)
+
+
+def expert(game: CardGame, level: str = "full", worlds: int = 0, milliseconds: float = 0.0) -> Player:
+    """Learnt bids and searched cards; `worlds` and `milliseconds` as in `cards`, 0 for what the level has."""
+    if level not in LEVELS:
+        raise bad_value("level", level, ", ".join(LEVELS))
+    require_whole("worlds", worlds, 0, MOST_WORLDS)
+    chosen = LEVELS[level]
+    search = card_search(game, worlds or chosen.worlds, milliseconds, WINDOW_POINTS, chosen.listen, chosen.read, 1.0)
+    return searching_player("expert", game, find_player(chosen.bids, game), search)
 
 
 def card_search(

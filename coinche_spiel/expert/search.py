@@ -50,8 +50,8 @@ FULL_WINDOW = -1
 SMALL_STEP = 4 * POINT_SHARE  # beside the largest step of the payoffs
 DECIDED_WORLDS = 4  # enough where only appearances are at stake
 
-# Settings, as whole numbers: how far from the contract points are told apart (FULL_WINDOW: everywhere), whether
-# calls are judged as learnt bids make them likely; for hands of 0 to 8 cards how many worlds are drawn, how many solved.
+# Settings, as whole numbers: how far from the contract points are told apart (FULL_WINDOW: everywhere), whether calls
+# are judged as learnt bids make them likely; for hands of 0 to 8 cards how many worlds are drawn, and how many solved.
 WINDOW = 0
 LISTENS = 1
 DRAWN = 2

@@ -211,6 +211,8 @@ def sweeps(hands: list[int], trump: int, seat: int, card: int) -> bool:
         ("cards(worlds=0)", "worlds is 0; allowed: 1 to 10000"),
         ("cards(milliseconds=-1)", "milliseconds is -1"),
         ("cards(power=2)", "power is 2"),
+        ("expert(level=hard)", "level is 'hard'; allowed: easy, medium, full"),
+        ("expert(worlds=-1)", "worlds is -1"),
         ("cards(window=-2)", "window is -2"),
     ],
 )
