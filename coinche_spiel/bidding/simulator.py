@@ -65,13 +65,13 @@ class Simulator:
     def explain(self, state: np.ndarray, stream: np.ndarray) -> Explanation:
         """Value and standard error of every legal call; calls that are not sensible have the lowest value of all."""
         work, room = self._memory()
-        chosen, n = _choose(tuple(work), tuple(room), SEARCHED, self._caution, state, stream)
+        _, n = _choose(tuple(work), tuple(room), SEARCHED, self._caution, state, stream)
         legal = np.empty(NUM_ACTIONS, np.int64)
         actions = legal[: legal_calls(state, legal)].copy()
         values, errors = np.full(len(actions), -np.inf), np.zeros(len(actions))
         tried = room.calls[:n].tolist()
         means = room.results[:, :n].mean(axis=0) if n > 1 else np.zeros(1)
-        best = tried.index(chosen)
+        best = int(np.argmax(means))  # caution may have chosen another
         for place, call in enumerate(tried):
             at = int(np.flatnonzero(actions == call)[0])
             values[at] = means[place]
