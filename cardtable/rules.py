@@ -40,7 +40,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numba import types
@@ -49,6 +49,9 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from cardtable.compiled import JIT_DISABLED, compiled, compiling
+
+if TYPE_CHECKING:
+    from cardtable.recall import Recall
 
 # Who acts, as pyspiel.PlayerId says it.
 CHANCE = -1
@@ -239,6 +242,8 @@ class Rules:
     # moves(state, out) -> int, compiled: all actions of the players since the deal, in order; returns how many. With
     # the piles of the dealing block that is the whole game: `cardtable.replay`. None: a transform that renames or adds.
     moves: Callable | None = None
+    # Games in which all that is private is a dealt hand: how to imagine another one. None: the slow way is taken.
+    recall: Recall | None = None
     weighted_deals: WeightedDeals | None = None  # None: who walks the whole game deals card by card
 
     def __post_init__(self) -> None:

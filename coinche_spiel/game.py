@@ -10,16 +10,17 @@ import pyspiel
 
 from cardtable import deck
 from cardtable.display import Table
-from cardtable.player import register_compiled
+from cardtable.player import register_compiled, register_player
 from cardtable.spiel import CardGame, card_game_type, utility_type
 from coinche_spiel import state as slots
 from coinche_spiel.auction import list_calls
-from coinche_spiel.cards import NUM_SUITS, SUIT_NAMES, card_name, cards_text
+from coinche_spiel.cards import ALL_CARDS, NUM_SUITS, SUIT_NAMES, card_name, cards_text
 from coinche_spiel.observation import LONGEST_AUCTION
 from coinche_spiel.rules import DEFAULTS, NAME, coinche_rules
 from coinche_spiel.state import BIDDING, DEALING, HAND, NONE, OVER, PHASE
 from coinche_spiel.table import table
 
+MOST_DER = 100  # for the last trick, in `double_dummy`
 LEVEL_NAMES = ("", " coinche", " surcoinche")
 
 
@@ -123,6 +124,25 @@ pyspiel.register_game(GAME_TYPE, CoincheGame)
 def register_coinche_players(game: str) -> None:
     for name in ("simple", "strong", "simple_reraising", "strong_reraising"):
         register_compiled(game, name, f"coinche_spiel.players:{name}_player")
+    register_compiled(game, "bidder", "coinche_spiel.bidding.players:bidder_player", fits=is_whole_game)
+    register_player(game, "cards", "coinche_spiel.expert.players:cards", open_hands_can_be_solved)
+    register_player(game, "expert", "coinche_spiel.expert.players:expert", is_whole_and_solvable)
+
+
+def open_hands_can_be_solved(game: CardGame) -> bool:
+    """What the double dummy solver needs: four players, and a last trick of at most a hundred points."""
+    root = game.rules.root
+    return bool(root[slots.PLAYERS] == slots.MAX_PLAYERS and root[slots.DER] <= MOST_DER)
+
+
+def is_whole_and_solvable(game: CardGame) -> bool:
+    return is_whole_game(game) and open_hands_can_be_solved(game)
+
+
+def is_whole_game(game: CardGame) -> bool:
+    """Four players and all 32 cards: what learnt bids are learnt for. Scores, values and duties may differ."""
+    root = game.rules.root
+    return bool(root[slots.PLAYERS] == 4 and root[slots.HAND_SIZE] == 8 and root[deck.DECK_CARDS] == ALL_CARDS)
 
 
 register_coinche_players(GAME_TYPE.short_name)

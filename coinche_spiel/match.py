@@ -91,6 +91,7 @@ def match_rules(
         observation_pieces=(*one_deal.observation_pieces, MATCH_PIECE),
         teams=one_deal.teams,
         interchangeable_suits=one_deal.interchangeable_suits,
+        recall=rules.RECALL,  # of the present deal
     )
 
 

@@ -50,29 +50,29 @@ _STRENGTH_AS_TRUMP = np.array(TRUMP_STRENGTH, np.int64)
 @compiled
 def simple_player(state, generator):
     if state[PHASE] == BIDDING:
-        return _simple_call(state, False)
-    return _simple_card(state)
+        return simple_call(state, False)
+    return simple_card(state)
 
 
 @compiled
 def simple_reraising_player(state, generator):
     if state[PHASE] == BIDDING:
-        return _simple_call(state, True)
-    return _simple_card(state)
+        return simple_call(state, True)
+    return simple_card(state)
 
 
 @compiled
 def strong_player(state, generator):
     if state[PHASE] == BIDDING:
-        return _strong_call(state, False)
-    return _strong_card(state)
+        return strong_call(state, False)
+    return strong_card(state)
 
 
 @compiled
 def strong_reraising_player(state, generator):
     if state[PHASE] == BIDDING:
-        return _strong_call(state, True)
-    return _strong_card(state)
+        return strong_call(state, True)
+    return strong_card(state)
 
 
 # Opening bids. Both return value * 4 + suit, or NO_BID; the highest value, then the longest, then the first suit wins.
@@ -128,7 +128,7 @@ def strong_opening(hand):
 
 
 @compiled
-def _simple_call(state, reraise):
+def simple_call(state, reraise):
     if _must_be_silent(state, reraise):
         return PASS
     hand = state[HAND + state[TURN]]
@@ -138,7 +138,7 @@ def _simple_call(state, reraise):
 
 
 @compiled
-def _strong_call(state, reraise):
+def strong_call(state, reraise):
     if _must_be_silent(state, reraise):
         return PASS
     hand = state[HAND + state[TURN]]
@@ -216,7 +216,7 @@ def _bid(state, value, suit):
 
 
 @compiled
-def _simple_card(state):
+def simple_card(state):
     """The strongest legal trump, else the highest legal rank."""
     legal = legal_cards(state)
     trumps = legal & state[TRUMPS]
@@ -224,7 +224,7 @@ def _simple_card(state):
 
 
 @compiled
-def _strong_card(state):
+def strong_card(state):
     legal = legal_cards(state)
     if state[LED] == 0:
         if attacking_team(state) == state[TURN] & 1:

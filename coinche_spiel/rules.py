@@ -19,6 +19,7 @@ from cardtable.parameters import (
     require_one_of,
     require_whole,
 )
+from cardtable.recall import Recall
 from cardtable.redeal import redeal
 from cardtable.rules import CHANCE, TERMINAL, Kernel, Rules
 from coinche_spiel import scoring
@@ -99,7 +100,7 @@ def coinche_rules(**parameters: int | float | bool | str) -> Rules:
         max_chance_nodes=deck_cards.bit_count() - 1,
         min_utility=low,
         max_utility=high,
-        utility_sum=0.0 if chosen["reward"] == "mirror" else None,
+        utility_sum=0.0 if chosen["reward"] in ("mirror", "points") else None,
         key_words=KEY_WORDS,
         information_pieces=INFORMATION_PIECES,
         observation_pieces=OBSERVATION_PIECES,
@@ -111,6 +112,7 @@ def coinche_rules(**parameters: int | float | bool | str) -> Rules:
         ),
         symmetry=SYMMETRY,
         moves=moves,
+        recall=RECALL,
     )
 
 
@@ -206,6 +208,12 @@ def _payoff_bounds(root: np.ndarray, chosen: dict) -> tuple[float, float]:
     """The lowest and the highest payoff: every contract at every level, made and not, and a void deal."""
     trial = root.copy()
     trial[slots.TRUMP] = trial[slots.DECLARER] = 0
+    ranks = _rank_indices(chosen["ranks"])
+    points = sum(TRUMP_POINTS[rank] + (chosen["suits"] - 1) * PLAIN_POINTS[rank] for rank in ranks) + chosen["der"]
+    trial[slots.POINTS] = points  # where points are scored, the attack has them all, and every trick
+    trial[[slots.TRICKS, slots.TRICKS + 1]] = root[slots.HAND_SIZE]
+    if chosen["belote"]:
+        trial[deck.DEALT] = scoring.BELOTE_PAIR  # and belote
     payoffs = [0]
     for value in [*range(int(root[slots.NUM_VALUES])), slots.CAPOT]:
         trial[slots.VALUE] = value
@@ -213,8 +221,6 @@ def _payoff_bounds(root: np.ndarray, chosen: dict) -> tuple[float, float]:
             trial[[slots.COINCHER, slots.SURCOINCHER]] = coincher, surcoincher
             for made in (False, True):
                 payoffs += scoring.team_scores(trial, made, root[slots.REWARD])
-    ranks = _rank_indices(chosen["ranks"])
-    points = sum(TRUMP_POINTS[rank] + (chosen["suits"] - 1) * PLAIN_POINTS[rank] for rank in ranks) + chosen["der"]
     swing = chosen["trick_reward"] * points
     return float(min(payoffs) - swing), float(max(payoffs) + swing)
 
@@ -265,6 +271,23 @@ def _pick_up_hands(state):
 
 
 @compiled
+def unseen_cards(state, player, needs, forbidden):
+    """The cards whose place the player does not know; how many each pile has of them, and which it cannot have."""
+    players = state[PLAYERS]
+    unseen = 0
+    for pile in range(state[deck.NUM_PILES]):
+        cards = state[deck.DEALT + pile]
+        needs[pile] = forbidden[pile] = 0
+        if pile < players:
+            cards = state[HAND + pile]
+            forbidden[pile] = state[ABSENT + pile]
+        if pile != player:
+            unseen |= cards
+            needs[pile] = bits.count(cards)
+    return unseen
+
+
+@compiled
 def resample(state, player, generator):
     """The other seats hold the unseen cards, none of those their plays have shown to be absent."""
     players = state[PLAYERS]
@@ -272,27 +295,37 @@ def resample(state, player, generator):
     needs = np.zeros(deck.MAX_PILES, np.int64)
     forbidden = np.zeros(deck.MAX_PILES, np.int64)
     piles = np.zeros(deck.MAX_PILES, np.int64)
-    unseen = 0
-    for pile in range(num_piles):
-        cards = state[deck.DEALT + pile]
-        if pile < players:
-            cards = state[HAND + pile]
-            forbidden[pile] = state[ABSENT + pile]
-        if pile != player:
-            unseen |= cards
-            needs[pile] = bits.count(cards)
-    redeal(unseen, needs, forbidden, num_piles, piles, generator)
+    redeal(unseen_cards(state, player, needs, forbidden), needs, forbidden, num_piles, piles, generator)
     for pile in range(num_piles):
         if pile == player:
             continue
         if pile < players:
-            played = state[deck.DEALT + pile] ^ state[HAND + pile]
-            state[HAND + pile] = piles[pile]
-            state[deck.DEALT + pile] = played | piles[pile]
+            hold(state, pile, state[deck.DEALT + pile] ^ state[HAND + pile] | piles[pile])
         else:
             state[deck.DEALT + pile] = piles[pile]
 
 
+@compiled
+def hand_dealt(state, seat):
+    return state[deck.DEALT + seat]
+
+
+@compiled
+def hold(state, seat, hand):
+    """The seat was dealt this hand, and has played from it what it has played."""
+    played = state[deck.DEALT + seat] ^ state[HAND + seat]
+    state[deck.DEALT + seat] = hand
+    state[HAND + seat] = hand & ~played
+
+
+@compiled
+def rewind(state):
+    """Back to the moment after the deal."""
+    slots.clear_table(state)
+    _pick_up_hands(state)
+
+
+RECALL = Recall(hand_dealt, hold, rewind, unseen_cards, moves)
 KERNEL = Kernel(
     current_player=current_player,
     legal_actions=legal_actions,

@@ -76,8 +76,8 @@ SURCOINCHE = COINCHE + 1
 NUM_ACTIONS = SURCOINCHE + 1
 NUM_CALLS = NUM_ACTIONS - NUM_CARDS
 
-REWARD_SCHEMES = ("classic", "mirror", "no_defense", "good")
-CLASSIC, MIRROR, NO_DEFENSE, GOOD = range(len(REWARD_SCHEMES))
+REWARD_SCHEMES = ("classic", "mirror", "no_defense", "good", "points")
+CLASSIC, MIRROR, NO_DEFENSE, GOOD, CARD_POINTS_TOO = range(len(REWARD_SCHEMES))
 
 
 @compiled

@@ -18,6 +18,7 @@ from rich.progress import track
 from coinche_spiel.cards import list_cards
 from coinche_spiel.double_dummy import can_make, solve_cards, solve_trumps
 from coinche_spiel.fast_play import random_deals, random_plays
+from experiments.coinche.colver_players import SUIT_THERE, card_there, import_colver
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import write_csv
@@ -30,7 +31,6 @@ if __name__ == "__main__":
     define_out("runs/coinche_speed")
     flags.DEFINE_bool("quick", False, "only 3 deals")
 
-SUIT_THERE = (0, 1, 3, 2)  # colver orders suits S H D C
 PLAYS = 16_384  # of ours for each deal
 ROLLOUTS = 200  # of colver's for each deal
 QUESTION = 82
@@ -96,14 +96,14 @@ def run_deal(hands: np.ndarray, trump: int, ours: Clock, theirs: Clock, peer: An
     require(answer == (values[trump] >= QUESTION), "the question and the value disagree", sets, trump)
     if peer is None:
         return
-    env = peer.Env.deal_with_hands(3, [[there(card) for card in list_cards(hand)] for hand in sets])
+    env = peer.Env.deal_with_hands(3, [[card_there(card) for card in list_cards(hand)] for hand in sets])
     theirs.time(FULL_DEALS, ROLLOUTS, lambda: env.rollout(ROLLOUTS))
     pairs = theirs.time(VALUE, 4, env.solve_all_suits)["suits"]
     env.set_contract(SUIT_THERE[trump], 80, 0, 0)
     env.set_phase_playing()
     theirs.time(PLAYS_OF_A_DEAL, ROLLOUTS, lambda: env.rollout(ROLLOUTS))
     scores = dict(theirs.time(EVERY_CARD, 1, env.solve_scores)["scores"])
-    require({there(card): value for card, value in cards.items()} == scores, "card values differ", sets, trump)
+    require({card_there(card): value for card, value in cards.items()} == scores, "card values differ", sets, trump)
     capped = [min(162, pairs[suit][0]) for suit in SUIT_THERE]  # colver counts 252 for all tricks
     require(values == capped, "values by trump differ", sets, trump)
 
@@ -111,19 +111,6 @@ def run_deal(hands: np.ndarray, trump: int, ours: Clock, theirs: Clock, peer: An
 def require(condition: bool, complaint: str, hands: list[int], trump: int) -> None:
     if not condition:
         raise AssertionError(f"{complaint}: hands {hands}, trump {trump}")
-
-
-def there(card: int) -> int:
-    """The number of a card in colver."""
-    return SUIT_THERE[card // 8] * 8 + card % 8
-
-
-def import_colver() -> Any:
-    try:
-        import colver
-    except ImportError:
-        return None
-    return colver
 
 
 @command

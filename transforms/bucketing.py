@@ -71,6 +71,7 @@ def bucketed_rules(rules: Rules, hand: str, history: str, name: str = "the game"
         symmetry=None,
         forgetting=None,
         moves=None,
+        recall=None,
         origin=Origin(rules.origin.rules if rules.origin else rules, label),
         weighted_deals=None if deals is None else deals._replace(make=functools.partial(_with_slots, deals.make, kept)),
     )

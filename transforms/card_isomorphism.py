@@ -77,6 +77,7 @@ def isomorphic_rules(rules: Rules, method: str = "orbit", name: str = "the game"
         "observation_pieces": tuple(map(_private, rules.observation_pieces)),
         "symmetry": None,
         "moves": None,
+        "recall": None,
     }
     if method == "thesis":
         kernel, canonical, label, forgetting = _thesis_functions(rules.kernel, rules.symmetry, rules.forgetting)

@@ -72,7 +72,7 @@ def oracle_rules(
         "forgetting": None,
     }
     if is_perfect(accuracy, step):
-        return dataclasses.replace(rules, kernel=_perfect_kernel(rules, partner), **more)
+        return dataclasses.replace(rules, kernel=_perfect_kernel(rules, partner), recall=None, **more)
     return dataclasses.replace(
         rules,
         kernel=_noisy_kernel(rules, partner, accuracy, step),
@@ -80,6 +80,7 @@ def oracle_rules(
         max_chance_outcomes=max(rules.max_chance_outcomes, int(rules.root[deck.DECK_CARDS]).bit_count()),
         max_chance_nodes=rules.max_chance_nodes + rules.max_game_length,
         moves=None,  # chance acts between them
+        recall=None,
         interchangeable_suits=(),  # renaming the dealt cards would not rename the signal
         symmetry=None,
         **more,

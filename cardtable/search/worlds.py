@@ -7,6 +7,9 @@ Nobody knows how the others play, so each seat plays by one of several *models*,
 
     p_m(a) = noise / (number of legal moves) + (1 - noise) * [the model would have played a]
 
+Models may judge some moves only, calls say, or cards: then each kind of moves has a mixture of its own, and the
+weight is the product of these.
+
 No weight is ever zero: a model that is sure and wrong is worse than none. From many weighed worlds fewer are kept, by
 systematic resampling, so that a search need not know of weights. `power` below one trusts the models less.
 
@@ -22,10 +25,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from cardtable.compiled import compiled, entry_point
+from cardtable.compiled import entry_point
 from cardtable.parameters import bad_value, refusal, require_number, require_whole
 from cardtable.player import compiled_players
 from cardtable.randomness import uniform
+from cardtable.recall import recall_at
+from cardtable.redeal import MAX_PILES
 from cardtable.replay import ROOT, deal_again, moves_of
 from cardtable.rules import (
     ADDRESSES,
@@ -39,12 +44,26 @@ from cardtable.rules import (
     player_addresses,
     player_at,
 )
+from cardtable.search.beliefs import (
+    MODELS_TYPE,
+    PAST_TYPE,
+    Models,
+    Past,
+    judging_hands,
+    log_of_mixtures,
+    movers,
+    new_past,
+    nothing_more,
+    remember,
+)
 from cardtable.spiel import CardGame
 
 DRAWN, KEPT = 1000, 400
 NOISE = 0.1
 MOST_WORLDS = 1_000_000
 MATRIX = types.Array(types.float64, 2, "C")
+
+judge_hand = judging_hands(nothing_more)
 
 
 class Model(NamedTuple):
@@ -53,6 +72,8 @@ class Model(NamedTuple):
     choose: Callable
     noise: float = NOISE
     prior: float = 1.0
+    first: int = 0  # judges moves with action ids from first to end - 1
+    end: int = 1 << 62
 
 
 class Worlds:
@@ -67,13 +88,11 @@ class Worlds:
         for model in models:
             require_number("noise", model.noise, 1e-6, 1.0)
             require_number("prior", model.prior, 1e-6)
-        if models and game.rules.moves is None:
+        if models and game.rules.moves is None and game.rules.recall is None:
             raise refusal(f"{game} does not list its moves", "games, not transforms that rename or add moves")
         self.rules, self.drawn, self.kept, self.power = game.rules, drawn, kept, power
         self._addresses = game.rules.compiled_kernel(resample=True).addresses()
-        self._models = player_addresses(tuple(model.choose for model in models)) if models else None
-        self._noise = np.array([model.noise for model in models])
-        self._log_priors = np.log(np.array([model.prior for model in models]) / sum(model.prior for model in models))
+        self._models = mixtures(models) if models else None
 
     def draw(self, state: np.ndarray, seat: int, generator: np.ndarray) -> np.ndarray:
         """Worlds that the seat may be in, one a row: `kept` of those drawn, with the chances that the models give."""
@@ -94,12 +113,17 @@ class Worlds:
     def log_weights(self, worlds: np.ndarray, seat: int) -> np.ndarray:
         """Logarithms of the weights of worlds that look alike to the seat, up to a constant: the largest is zero."""
         found = np.zeros(len(worlds))
-        if self._models is not None:
-            likelihoods = np.empty((self.rules.num_players, len(self._noise)))
+        if self._models is not None and self.rules.recall is not None:
+            past = new_past(self.rules, len(self._models.noise))
+            weigh_hands(
+                self._addresses, self.rules.recall.addresses(), tuple(self._models), tuple(past), worlds, seat, found
+            )
+        elif self._models is not None:
+            likelihoods = np.empty((self.rules.num_players, len(self._models.noise)))
             actions = moves_of(self.rules, worlds[0])
             sizes = np.array([self.rules.num_distinct_actions], np.int64)
-            models = (self._models, self._noise, self._log_priors)
-            _weigh(self._addresses, *models, sizes, self.rules.root, worlds, seat, actions, likelihoods, found)
+            models = tuple(self._models)
+            _weigh(self._addresses, models, sizes, self.rules.root, worlds, seat, actions, likelihoods, found)
         found *= self.power
         return found - found.max()
 
@@ -108,6 +132,22 @@ class Worlds:
         worlds = np.vstack([state[None, :], self.uniform(state, seat, generator, count)])
         weights = self.log_weights(worlds, seat)
         return float(weights[0] - np.log(np.exp(weights[1:]).mean()))
+
+
+def mixtures(models: Sequence[Model]) -> Models:
+    """Models laid out for compiled code, those of one mixture side by side."""
+    kinds = list(dict.fromkeys((model.first, model.end) for model in models))
+    models = sorted(models, key=lambda model: kinds.index((model.first, model.end)))
+    mixture = np.array([kinds.index((model.first, model.end)) for model in models], np.int64)
+    priors = np.array([model.prior for model in models], np.float64)
+    return Models(
+        player_addresses(tuple(model.choose for model in models)),
+        np.array([model.noise for model in models], np.float64),
+        np.log(priors / np.bincount(mixture, priors)[mixture]) if len(models) else priors,
+        np.array([model.first for model in models], np.int64),
+        np.array([model.end for model in models], np.int64),
+        mixture,
+    )
 
 
 def models_of(game: CardGame, names: Sequence[str], noise: float = NOISE) -> list[Model]:
@@ -127,23 +167,11 @@ def _draw_uniformly(addresses, state, seat, generator, worlds):
         kernel.resample(worlds[number], seat, generator)
 
 
-@entry_point(
-    ADDRESSES,
-    ADDRESSES,
-    PROBABILITIES,
-    PROBABILITIES,
-    INTEGERS,
-    ROOT,
-    STATES,
-    INTEGER,
-    INTEGERS,
-    MATRIX,
-    PROBABILITIES,
-    nogil=True,
-)
-def _weigh(addresses, models, noise, log_priors, sizes, root, worlds, seat, actions, likelihoods, out):
+@entry_point(ADDRESSES, MODELS_TYPE, INTEGERS, ROOT, STATES, INTEGER, INTEGERS, MATRIX, PROBABILITIES, nogil=True)
+def _weigh(addresses, models_tuple, sizes, root, worlds, seat, actions, likelihoods, out):
     """Replays the moves in every world and asks every model about those of the other seats."""
     kernel = kernel_at(addresses)
+    models = Models(*models_tuple)
     position = np.empty(worlds.shape[1], np.int64)
     legal = np.empty(sizes[0], np.int64)
     generator = np.zeros(1, np.uint64)
@@ -155,21 +183,29 @@ def _weigh(addresses, models, noise, log_priors, sizes, root, worlds, seat, acti
             if mover != seat:
                 n = kernel.legal_actions(position, legal)
                 if n > 1:
-                    for model in range(len(noise)):
-                        played = player_at(models, model)(position, generator) == action
-                        likelihoods[mover, model] += np.log(noise[model] / n + (1.0 - noise[model]) * played)
+                    for model in range(len(models.noise)):
+                        if models.first[model] <= action < models.end[model]:
+                            played = player_at(models.addresses, model)(position, generator) == action
+                            noise = models.noise[model]
+                            likelihoods[mover, model] += np.log(noise / n + (1.0 - noise) * played)
             kernel.apply_action(position, action)
         out[number] = 0.0
         for mover in range(len(likelihoods)):
-            out[number] += _log_of_mixture(likelihoods[mover], log_priors)
+            out[number] += log_of_mixtures(models, likelihoods[mover])
 
 
-@compiled
-def _log_of_mixture(logs, log_priors):
-    highest = -np.inf
-    for model in range(len(logs)):
-        highest = max(highest, logs[model] + log_priors[model])
-    total = 0.0
-    for model in range(len(logs)):
-        total += np.exp(logs[model] + log_priors[model] - highest)
-    return highest + np.log(total)
+@entry_point(ADDRESSES, ADDRESSES, MODELS_TYPE, PAST_TYPE, STATES, INTEGER, PROBABILITIES, nogil=True)
+def weigh_hands(addresses, recall_addresses, models_tuple, past_tuple, worlds, seat, out):
+    """The same for games that recall their deal."""
+    kernel = kernel_at(addresses)
+    recall = recall_at(recall_addresses)
+    models = Models(*models_tuple)
+    past = Past(*past_tuple)
+    remember(kernel, recall, worlds[0], past)
+    seats = movers(past)
+    for number in range(len(worlds)):
+        out[number] = 0.0
+        for mover in range(MAX_PILES):
+            if mover != seat and seats >> mover & 1:
+                hand = recall.hand(worlds[number], mover)
+                out[number] += judge_hand(kernel, recall, models, past, 0, mover, hand)

@@ -6,18 +6,19 @@ from cardtable import bits
 from cardtable.compiled import compiled
 from coinche_spiel.bitboards import (
     POSITION_POINTS,
+    TRUMPS,
     board_points,
     from_board,
-    legal_cards,
+    stronger_trumps,
     suit_at,
     takes_trick,
     to_board,
 )
-from coinche_spiel.cards import DER_POINTS
 from coinche_spiel.double_dummy.moves import list_follows, list_leads
 from coinche_spiel.double_dummy.search import (
     BEST,
     COUNT,
+    DER,
     EPOCH,
     HELD,
     HOLDER,
@@ -25,6 +26,8 @@ from coinche_spiel.double_dummy.search import (
     LED,
     LEFT,
     MOVES,
+    MUST_OVERTRUMP_PARTNER,
+    MUST_UNDERTRUMP,
     PLY,
     REMAINING,
     SWEEP_BONUS,
@@ -33,6 +36,7 @@ from coinche_spiel.double_dummy.search import (
     search,
 )
 from coinche_spiel.double_dummy.table import MAX_EPOCH, describe_deal
+from coinche_spiel.play import playable
 
 NO_CARD = -1
 NEAR = 5  # cards of one hand are often worth about the same
@@ -64,7 +68,7 @@ def place(work, hands, trump, leader, trick, sweepers):
     frames[PLY] = ply
     tricks[LEADER] = leader
     tricks[REMAINING] = work.hands[0] | work.hands[1] | work.hands[2] | work.hands[3]
-    tricks[LEFT] = board_points(tricks[REMAINING]) + DER_POINTS
+    tricks[LEFT] = board_points(tricks[REMAINING]) + work.variant[DER]
     tricks[SWEEPERS] = sweepers
     describe_deal(work.hands, work.owners, work.shapes)
 
@@ -78,7 +82,15 @@ def root_hand(work):
 def root_legal(work):
     frames = work.frames
     ours = (frames[HOLDER] ^ frames[PLY]) & 1 == 0
-    return legal_cards(root_hand(work), frames[LED], frames[BEST], ours)
+    return playable(
+        root_hand(work),
+        frames[LED],
+        TRUMPS,
+        stronger_trumps(frames[BEST]),
+        ours,
+        work.variant[MUST_UNDERTRUMP] == 1,
+        work.variant[MUST_OVERTRUMP_PARTNER] == 1,
+    )
 
 
 @compiled

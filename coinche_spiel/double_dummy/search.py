@@ -27,10 +27,11 @@ from coinche_spiel.bitboards import (
     TRUMP_BYTE,
     TRUMPS,
     board_points,
-    legal_cards,
+    stronger_trumps,
     suit_at,
     takes_trick,
 )
+from coinche_spiel.cards import DER_POINTS
 from coinche_spiel.double_dummy.moves import above, list_follows, list_leads, next_move, top_of
 from coinche_spiel.double_dummy.table import (
     BUCKET_WORDS,
@@ -47,6 +48,7 @@ from coinche_spiel.double_dummy.table import (
     position_key,
     store,
 )
+from coinche_spiel.play import playable
 
 SWEEP_BONUS = 90
 FAR = 1000  # beyond every value
@@ -67,6 +69,9 @@ ENTER, TRY, LEAVE, RETURN, PLAY = range(5)  # what the search does next
 
 NODES, HITS, CHOICES, EPOCH = range(4)  # counters: trick nodes, those the table knew, other choices; deals so far
 
+# The rules that are played by: `pisser=forced`, `under_partner=no_under`, and what the last trick is worth.
+MUST_UNDERTRUMP, MUST_OVERTRUMP_PARTNER, DER = range(3)
+
 
 class Workspace(NamedTuple):
     """What a search works on; one for each thread."""
@@ -78,6 +83,7 @@ class Workspace(NamedTuple):
     frames: np.ndarray
     tricks: np.ndarray
     counts: np.ndarray
+    variant: np.ndarray
 
 
 def new_workspace(buckets: int = 1 << 12) -> Workspace:
@@ -90,6 +96,7 @@ def new_workspace(buckets: int = 1 << 12) -> Workspace:
         np.zeros(FRAMES_MASK + 1, np.int64),
         np.zeros(TRICKS_MASK + 1, np.int64),
         np.zeros(4, np.int64),
+        np.array([0, 0, DER_POINTS], np.int64),
     )
 
 
@@ -193,7 +200,10 @@ def search(work, alpha, beta):
     The root is in the first records of `tricks` and `frames`: the caller has filled in the trick, and of the frame PLY,
     LED, BEST, HOLDER, TRICK, HELD and the moves to choose from. The hands are those at the beginning of the trick.
     """
-    hands, owners, shapes, table, frames, tricks, counts = work
+    hands, owners, shapes, table, frames, tricks, counts, variant = work
+    must_undertrump = variant[MUST_UNDERTRUMP] == 1
+    must_overtrump_partner = variant[MUST_OVERTRUMP_PARTNER] == 1
+    der = variant[DER]
     epoch = counts[EPOCH]
     buckets_mask = len(table) // BUCKET_WORDS - 1
     f = 0  # where the record of the turn begins
@@ -238,7 +248,7 @@ def search(work, alpha, beta):
                 step = TRY
                 for entry in range(bucket, bucket + BUCKET_WORDS, ENTRY_WORDS):
                     if matches(table, entry, key, pattern, epoch):
-                        low, high = entry_bounds(table, entry, hands, remaining, left)
+                        low, high = entry_bounds(table, entry, hands, remaining, left, der)
                         if low >= beta or high <= alpha or low == high:
                             value = high if high <= alpha else low
                             ranks = entry_ranks(table, entry, remaining)
@@ -373,7 +383,7 @@ def search(work, alpha, beta):
             seat = (leader + ply) & 3
             hand = hands[seat] & remaining
             ours = (holder ^ ply) & 1 == 0
-            card = legal_cards(hand, led, best, ours)
+            card = playable(hand, led, TRUMPS, stronger_trumps(best), ours, must_undertrump, must_overtrump_partner)
             if ply > 1 and hand & led == 0 and hand & TRUMPS:
                 held |= rank_winner(best, trick, led)
             if card & (card - 1):

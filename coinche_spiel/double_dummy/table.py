@@ -28,7 +28,7 @@ import numpy as np
 from cardtable import bits
 from cardtable.compiled import compiled
 from coinche_spiel.bitboards import POSITION_POINTS, SUITS, TRUMP_BYTE, board_points, suit_at
-from coinche_spiel.cards import DER_POINTS, NUM_RANKS, ONE_SUIT
+from coinche_spiel.cards import NUM_RANKS, ONE_SUIT
 
 SETS = 1 << NUM_RANKS  # sets of cards within one suit
 
@@ -157,15 +157,15 @@ def matches(table, entry, key, owners, epoch):
 
 
 @compiled
-def entry_bounds(table, entry, hands, remaining, left):
-    """The bounds of an entry, for the leader's side, as they apply to the cards now left, worth `left`."""
+def entry_bounds(table, entry, hands, remaining, left, der):
+    """The bounds of an entry, for the leader's side, as they apply to the cards now left, worth `left` with `der`."""
     data = table[entry + DATA]
     stored = data & CARDS_MASK
     low = ((data >> LOW_AT) & BOUND_MASK) - BOUND_SHIFT
     high = ((data >> HIGH_AT) & BOUND_MASK) - BOUND_SHIFT
     if stored != remaining:
         gain = point_gain(hands, stored, remaining)
-        low -= gain - (left - DER_POINTS - board_points(stored))
+        low -= gain - (left - der - board_points(stored))
         high += gain
     return low, high
 

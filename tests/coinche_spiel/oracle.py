@@ -215,11 +215,25 @@ class OracleDeal:
         value = self.contracts()[-1][1][1]
         if value == "capot":
             return all(self.winner_of(trick) % 2 == attack for trick in self.tricks)
-        total = self.points()[attack]
-        if self.p["belote"]:
-            pair = {(self.trump, "K"), (self.trump, "Q")}
-            total += 20 * any(pair <= set(self.dealt[seat]) for seat in range(attack, self.n, 2))
-        return total >= value
+        return self.points()[attack] + self.belote(attack) >= value
+
+    def belote(self, team: int) -> int:
+        pair = {(self.trump, "K"), (self.trump, "Q")}
+        has_pair = any(pair <= set(self.dealt[seat]) for seat in range(team, self.n, 2))
+        return 20 if self.p["belote"] and has_pair else 0
+
+    def sheet_with_points(self, worth: int, m: int) -> tuple[int, int]:
+        """(attack, defence) as people write it down who score card points beside the contract."""
+        attack = self.attack()
+        points, belotes = self.points(), [self.belote(0), self.belote(1)]
+        swept = all(self.winner_of(trick) % 2 == attack for trick in self.tricks)
+        if self.made() and m == 1:
+            ours = worth + points[attack] + belotes[attack] + (90 if swept else 0)
+            return ours, points[1 - attack] + belotes[1 - attack]
+        everything = sum(points) + sum(belotes) + m * worth
+        if self.made():
+            return everything + (90 if swept else 0), 0
+        return 0, everything
 
     def returns(self) -> list[float]:
         if not self.over() or self.void():
@@ -246,7 +260,11 @@ class OracleDeal:
             ("good", True): (m * worth, -m * worth),
             ("good", False): (-m * worth, m * fall),
         }
-        attack_score, defence_score = table[self.p["reward"], self.made()]
+        if self.p["reward"] == "points":
+            ours, theirs = self.sheet_with_points(worth, m)
+            attack_score, defence_score = ours - theirs, theirs - ours
+        else:
+            attack_score, defence_score = table[self.p["reward"], self.made()]
         points = self.points()
         result = []
         for seat in range(self.n):

@@ -17,6 +17,7 @@ PLAIN_POINTS = np.array([0, 0, 0, 2, 3, 4, 10, 11])
 TRUMP_POINTS = np.array([0, 0, 14, 20, 3, 4, 10, 11])
 TRUMP_PLACE = np.array([0, 1, 6, 7, 2, 3, 4, 5])  # 7 8 Q K 10 A 9 J
 SWEEP = 90
+DEFAULT_RULES = (False, False, 10)  # pisser=forced, under_partner=no_under, the last trick's points
 
 
 @numba.njit
@@ -45,7 +46,7 @@ def holder(trick, played, trump):
 
 
 @numba.njit
-def legal_cards(hand, trick, played, trump):
+def legal_cards(hand, trick, played, trump, forced=False, no_under=False):
     """The legal cards of a hand as a set."""
     if played == 0:
         return hand
@@ -63,17 +64,22 @@ def legal_cards(hand, trick, played, trump):
     if following:
         return higher if led == trump and higher else following
     partner_holds = (played - best) % 2 == 0
-    if trumps == 0 or partner_holds or higher == 0:
+    if trumps == 0:
         return hand
+    if partner_holds:
+        return hand & ~trumps | higher if no_under and higher else hand
+    if higher == 0:
+        return trumps if forced else hand
     return higher
 
 
 VALUES = types.DictType(types.int64, types.int64)
 NUMBER = types.int64
+RULES = types.Tuple((types.boolean, types.boolean, types.int64))
 
 
-@numba.njit(NUMBER(types.int64[:], types.int64[:, :], *[NUMBER] * 8, VALUES))
-def minimax(hands, tricks, number, played, leader, trump, cards_left, north_south_tricks, bonus, only, known):
+@numba.njit(NUMBER(types.int64[:], types.int64[:, :], *[NUMBER] * 8, VALUES, RULES))
+def minimax(hands, tricks, number, played, leader, trump, cards_left, north_south_tricks, bonus, only, known, rules):
     """Points of North and South from here on; `bonus` is added or taken for taking all tricks.
 
     `only` is the one card to play now, or -1 for the best one. `known` remembers values of positions between tricks.
@@ -88,7 +94,7 @@ def minimax(hands, tricks, number, played, leader, trump, cards_left, north_sout
         return known[key]
     seat = (leader + played) % 4
     best = -10000 if seat % 2 == 0 else 10000
-    legal = legal_cards(hands[seat], tricks[number], played, trump)
+    legal = legal_cards(hands[seat], tricks[number], played, trump, rules[0], rules[1])
     for card in range(32):
         if not legal >> card & 1 or (only >= 0 and card != only):
             continue
@@ -97,17 +103,17 @@ def minimax(hands, tricks, number, played, leader, trump, cards_left, north_sout
         if played < 3:
             value = minimax(
                 *(hands, tricks, number, np.int64(played + 1), leader, trump, np.int64(cards_left - 1)),
-                *(north_south_tricks, bonus, np.int64(-1), known),
+                *(north_south_tricks, bonus, np.int64(-1), known, rules),
             )
         else:
             winner = np.int64((leader + holder(tricks[number], 4, trump)) % 4)
-            points = 10 if cards_left == 1 else 0
+            points = rules[2] if cards_left == 1 else 0
             for i in range(4):
                 points += worth(tricks[number, i], trump)
             taken = 1 - winner % 2
             value = points * taken + minimax(
                 *(hands, tricks, np.int64(number + 1), np.int64(0), winner, trump, np.int64(cards_left - 1)),
-                *(np.int64(north_south_tricks + taken), bonus, np.int64(-1), known),
+                *(np.int64(north_south_tricks + taken), bonus, np.int64(-1), known, rules),
             )
         hands[seat] ^= 1 << card
         best = max(best, value) if seat % 2 == 0 else min(best, value)
@@ -117,7 +123,12 @@ def minimax(hands, tricks, number, played, leader, trump, cards_left, north_sout
 
 
 def card_values(
-    hands: Sequence[Sequence[int]], trump: int, leader: int, trick: Sequence[int] = (), bonus: int = 0
+    hands: Sequence[Sequence[int]],
+    trump: int,
+    leader: int,
+    trick: Sequence[int] = (),
+    bonus: int = 0,
+    rules: tuple[bool, bool, int] = DEFAULT_RULES,
 ) -> dict[int, int]:
     """{card: points of North and South} for all legal cards; hands are lists of cards."""
     sets = np.array([sum(1 << card for card in hand) for hand in hands], np.int64)
@@ -125,10 +136,10 @@ def card_values(
     tricks[0, : len(trick)] = trick
     seat = (leader + len(trick)) % 4
     left = sum(map(len, hands))
-    legal = legal_cards(sets[seat], tricks[0], len(trick), trump)
+    legal = legal_cards(sets[seat], tricks[0], len(trick), trump, rules[0], rules[1])
     known = Dict.empty(types.int64, types.int64)
     return {
-        card: max(0, minimax(sets, tricks, 0, len(trick), leader, trump, left, 0, bonus, card, known))
+        card: max(0, minimax(sets, tricks, 0, len(trick), leader, trump, left, 0, bonus, card, known, rules))
         for card in hands[seat]
         if legal >> card & 1
     }

@@ -59,3 +59,36 @@ def test_legal_calls_and_cards_and_points(dealer: int) -> None:
             points = state[slots.POINTS : slots.POINTS + 2].tolist()
             assert env.get_points() == [have + 90 * (won == 8) for have, won in zip(points, tricks, strict=True)]
     assert decisions > 9_000
+
+
+@pytest.mark.parametrize("deals", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_card_points_scored_beside_the_contract_are_its_score(deals: int) -> None:
+    parameters = {"reward": "points", "belote": True, "surcoinche_factor": 3}
+    tables = [coinche_rules(dealer=dealer, **parameters) for dealer in range(4)]
+    kernel = tables[0].compiled_kernel()
+    stream = generator(7)
+    rng = np.random.default_rng(7)
+    out = np.empty(75, np.int64)
+    returns = np.empty(4)
+    levels = set()
+    for deal in range(deals):
+        state = tables[deal % 4].new_state()
+        kernel.deal(state, stream)
+        hands = [
+            [other_card(card) for card in range(32) if int(state[deck.DEALT + seat]) >> card & 1] for seat in range(4)
+        ]
+        env = colver.Env.deal_with_hands(deal % 4, hands)
+        while kernel.current_player(state) >= 0:
+            actions = out[: kernel.legal_actions(state, out)].tolist()
+            cheap = actions[:8] if rng.random() < 0.9 else actions  # few capots
+            if actions[0] == slots.PASS and actions[-1] >= slots.COINCHE and rng.random() < 0.2:
+                cheap = actions[-1:]
+            action = int(rng.choice(cheap))
+            kernel.apply_action(state, action)
+            env.step(to_colver(action))
+        kernel.returns(state, returns)
+        ours, theirs = env.rewards()
+        assert returns.tolist() == [ours - theirs, theirs - ours] * 2
+        if state[slots.VALUE] != slots.NONE:
+            levels.add((int(slots.level(state)), returns[slots.attacking_team(state)] > 0))
+    assert len(levels) == 6  # plain, coinched, surcoinched; made and not

@@ -70,6 +70,24 @@ def test_every_card_of_small_endings_equals_plain_minimax() -> None:
     assert_equal_to_minimax(np.random.default_rng(1), 2000, (1, 2, 3, 3, 4))
 
 
+@pytest.mark.parametrize("rules", [(True, False, 10), (False, True, 10), (True, True, 60), (False, False, 0)])
+def test_other_rules_of_play_equal_plain_minimax(rules: tuple[bool, bool, int]) -> None:
+    """pisser=forced, under_partner=no_under, and other last tricks; sizes at which ruffs and overruffs abound."""
+    rng = np.random.default_rng(20)
+    work = search.new_workspace(64)
+    work.variant[:] = rules
+    out = np.empty((1, 32), np.int64)
+    unlike = 0
+    for number in range(200):
+        hands, trump, leader, trick = random_ending(rng, 4 + number % 2, number % 4, cards_from=20)
+        want = plain_minimax.card_values(hands, trump, leader, trick, rules=rules)
+        rows = [card_set(hand) for hand in hands], trump, leader, trick + [positions.NO_CARD] * (3 - len(trick)), 0
+        positions.solve_all_cards(work, *(np.array([row]) for row in rows), out)
+        assert {card: v for card, v in enumerate(out[0]) if v != ILLEGAL} == want, (hands, trump, leader, trick)
+        unlike += want != plain_minimax.card_values(hands, trump, leader, trick)
+    assert unlike > 0, "these rules never mattered"
+
+
 def test_every_card_of_endings_of_five_cards_equals_plain_minimax() -> None:
     assert_equal_to_minimax(np.random.default_rng(2), 300, (5,))
 

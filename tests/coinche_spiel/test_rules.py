@@ -201,6 +201,7 @@ def one_trick(*calls: str, hands: Sequence[str] = ONE_TRICK, **parameters: Any) 
         ("mirror", (50, -50), (-70, 70)),
         ("no_defense", (50, -50), (-70, 0)),
         ("good", (50, -50), (-60, 70)),
+        ("points", (50 + 51 + 90, -50 - 51 - 90), (-60 - 51, 60 + 51)),
     ],
 )
 def test_payoff_schemes(scheme: str, made: tuple[int, int], failed: tuple[int, int]) -> None:
@@ -217,6 +218,7 @@ def test_payoff_schemes(scheme: str, made: tuple[int, int], failed: tuple[int, i
         ("mirror", (4 * 50, -4 * 50), (-2 * 70, 2 * 70)),
         ("no_defense", (4 * 50, -4 * 50), (-2 * 70, 0)),
         ("good", (4 * 50, -4 * 50), (-2 * 60, 2 * 70)),
+        ("points", (4 * 50 + 51 + 90, -4 * 50 - 51 - 90), (-2 * 60 - 51, 2 * 60 + 51)),
     ],
 )
 def test_payoff_schemes_coinched(scheme: str, made: tuple[int, int], failed: tuple[int, int]) -> None:
@@ -310,6 +312,8 @@ VARIANTS = [
     {"pisser": "forced", "under_partner": "no_under", "belote": True, "trick_reward": 0.25, "dealer": 2},
     {"coinche_takes_over": True, "coinched_fall": "value", "surcoinche_factor": 3, "reward": "no_defense"},
     {"coinche_takes_over": True, "fall_points": 162, "reward": "classic", "der": 0},
+    {"reward": "points", "belote": True, "surcoinche_factor": 3},
+    {"reward": "points", "suits": 2, "hand_size": 2, "min_bid": 20, "max_bid": 60, "coinche_takes_over": True},
     {"coinche": False, "capot_value": 0, "min_bid": 82, "max_bid": 112},
     {"players": 2},
     {"players": 2, "suits": 2, "ranks": "9JTA", "hand_size": 3, "min_bid": 50, "max_bid": 50, "capot_value": 0},

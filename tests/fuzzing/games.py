@@ -216,7 +216,7 @@ def coinche_variant(draw: Draw) -> dict[str, Any]:
         "belote": draw.random() < 0.3,
         "pisser": draw.choice(("free", "forced")),
         "under_partner": draw.choice(("free", "no_under")),
-        "reward": draw.choice(("mirror", "classic", "good", "no_defense")),
+        "reward": draw.choice(("mirror", "classic", "good", "no_defense", "points")),
         "trick_reward": draw.choice((0.0, 0.25)),
         "dealer": draw.randint(-1, players),
     }

@@ -1,0 +1,91 @@
+"""The simulating bidder for Python: a call with what it thinks of all calls it has tried."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from numba import types
+
+from cardtable.compiled import entry_point
+from cardtable.parameters import require_number, require_whole
+from cardtable.player import Explanation
+from cardtable.rules import GENERATOR, INTEGERS, PROBABILITIES, STATE, STATES
+from coinche_spiel.auction import legal_calls
+from coinche_spiel.bidding.outcomes import SEARCHED
+from coinche_spiel.bidding.shipped import numbers_for
+from coinche_spiel.bidding.simulation import CAUTION, Room, choose_among, difference, new_room, simulate
+from coinche_spiel.double_dummy.search import Workspace, new_workspace
+from coinche_spiel.state import NUM_ACTIONS
+
+WORLDS = 60
+DRAWN_EACH = 20  # worlds that are drawn for each that is kept
+MOST_WORLDS = 100_000
+
+MATRIX = types.Array(types.float64, 2, "C")
+WORKSPACE_TYPE = types.Tuple((INTEGERS,) * len(Workspace._fields))
+ROOM_TYPE = types.Tuple(
+    (
+        MATRIX,
+        STATES,
+        PROBABILITIES,
+        PROBABILITIES,
+        STATES,
+        PROBABILITIES,
+        MATRIX,
+        INTEGERS,
+        STATE,
+        INTEGERS,
+        INTEGERS,
+        PROBABILITIES,
+    )
+)
+
+
+class Simulator:
+    """Calls by simulation, with a fixed number of worlds. It has memory of its own for each thread."""
+
+    def __init__(self, state_size: int, worlds: int = WORLDS, caution: float = CAUTION) -> None:
+        require_whole("worlds", worlds, 2, MOST_WORLDS)
+        require_number("caution", caution, 0.0)
+        self._state_size, self._worlds, self._caution = state_size, worlds, caution
+        self._of_thread = threading.local()
+
+    def _memory(self) -> tuple[Workspace, Room]:
+        if not hasattr(self._of_thread, "memory"):
+            room = new_room(self._state_size, DRAWN_EACH * self._worlds, self._worlds)
+            self._of_thread.memory = (new_workspace(), room)
+        return self._of_thread.memory
+
+    def choose(self, state: np.ndarray, stream: np.ndarray) -> int:
+        """The call for the seat to move."""
+        work, room = self._memory()
+        return int(_choose(tuple(work), tuple(room), SEARCHED, self._caution, state, stream)[0])
+
+    def explain(self, state: np.ndarray, stream: np.ndarray) -> Explanation:
+        """Value and standard error of every legal call; calls that are not sensible have the lowest value of all."""
+        work, room = self._memory()
+        _, n = _choose(tuple(work), tuple(room), SEARCHED, self._caution, state, stream)
+        legal = np.empty(NUM_ACTIONS, np.int64)
+        actions = legal[: legal_calls(state, legal)].copy()
+        values, errors = np.full(len(actions), -np.inf), np.zeros(len(actions))
+        tried = room.calls[:n].tolist()
+        means = room.results[:, :n].mean(axis=0) if n > 1 else np.zeros(1)
+        best = int(np.argmax(means))  # caution may have chosen another
+        for place, call in enumerate(tried):
+            at = int(np.flatnonzero(actions == call)[0])
+            values[at] = means[place]
+            errors[at] = difference(room.results, best, place)[1] if n > 1 else 0.0
+        known = np.isfinite(values)
+        values[~known] = values[known].min()
+        errors[~known] = errors[known].max()
+        return Explanation(actions, values=values, errors=errors)
+
+
+@entry_point(WORKSPACE_TYPE, ROOM_TYPE, PROBABILITIES, types.float64, STATE, GENERATOR, nogil=True)
+def _choose(work_, room_, play, caution, state, stream):
+    """The call to make, and how many were tried."""
+    work, room = Workspace(*work_), Room(*room_)
+    n = simulate(state, numbers_for(state), play, work, stream, room)
+    place = choose_among(n, room, caution) if n > 1 else 0
+    return room.calls[place], n

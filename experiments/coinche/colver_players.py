@@ -1,0 +1,111 @@
+"""Players of `colver`, an independent program in Rust, as OpenSpiel bots: `experiments.coinche.colver_players:isdd`.
+
+Without its downloadable networks. `isdd` solves worlds double dummy, drawn uniformly, and bids by rules
+(`improved_v2`); its budget is wall clock, in milliseconds that shrink with the hand, so what it really takes is
+measured beside its results. It works on one thread if RAYON_NUM_THREADS=1 is set before it is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pyspiel
+
+from cardtable import deck
+from cardtable.parameters import UserError
+from cardtable.randomness import generator
+from cardtable.replay import moves_of
+from coinche_spiel import state as slots
+from coinche_spiel.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, list_cards
+from coinche_spiel.players import strong_player
+
+SUIT_THERE = (0, 1, 3, 2)  # colver orders suits S H D C; the same map leads back
+SPEC = """
+[play]
+method = "isdd"
+time_ms = {milliseconds}
+[bid]
+strategy = "improved_v2"
+[worlds]
+source = "uniform"
+"""
+
+
+def import_colver() -> Any:
+    """The package, on one thread, or None if it is not installed."""
+    os.environ.setdefault("RAYON_NUM_THREADS", "1")
+    try:
+        import colver
+    except ImportError:
+        return None
+    return colver
+
+
+def card_there(card: int) -> int:
+    """The number of a card in colver, and back."""
+    return SUIT_THERE[card // NUM_RANKS] * NUM_RANKS + card % NUM_RANKS
+
+
+def action_there(action: int) -> int:
+    """An action of ours in colver: calls are counted from 0 there."""
+    if action < NUM_CARDS:
+        return card_there(action)
+    call = action - slots.PASS
+    if not slots.FIRST_BID <= action < slots.COINCHE:
+        return call
+    value, suit = divmod(action - slots.FIRST_BID, NUM_SUITS)
+    return 1 + NUM_SUITS * value + SUIT_THERE[suit]
+
+
+class ColverBot(pyspiel.Bot):
+    """One seat of `python_coinche`, played by an agent of colver; `bids` may be a compiled player of ours."""
+
+    def __init__(self, game: pyspiel.Game, seat: int, seed: int, milliseconds: int, bids: Any = None) -> None:
+        super().__init__()
+        colver = import_colver()
+        if colver is None:
+            raise UserError("colver is not installed; `make peers` installs it")
+        self._rules, self._colver, self._bids = game.rules, colver, bids
+        self._agent = colver.Agent(SPEC.format(milliseconds=milliseconds), seat, seed)
+        self.restart()
+
+    def restart(self) -> None:
+        self._env: Any = None
+        self._seen = 0
+
+    def step(self, state: pyspiel.State) -> int:
+        array = state.array
+        if array[slots.PHASE] == slots.BIDDING and self._bids is not None:
+            return int(self._bids(array, generator(0)))
+        self._follow(array)
+        there = self._agent.action(self._env)
+        return next(action for action in state.legal_actions() if action_there(action) == there)
+
+    def _follow(self, array: Any) -> None:
+        """Brings colver's table to the present position, telling the agent of every move."""
+        if self._env is None:
+            hands = [[card_there(card) for card in list_cards(int(array[deck.DEALT + seat]))] for seat in range(4)]
+            self._env = self._colver.Env.deal_with_hands(int(array[slots.DEALER]), hands)
+            self._agent.init_deal(self._env)
+        moves = moves_of(self._rules, array)
+        for action in moves[self._seen :]:
+            there = action_there(int(action))
+            self._agent.observe(self._env, there)
+            self._env.step(there)
+        self._seen = len(moves)
+
+
+def isdd(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
+    """IS-DD with its own bids, twenty milliseconds a card."""
+    return ColverBot(game, seat, seed, 20)
+
+
+def isdd_slow(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
+    """IS-DD with its own bids, sixty milliseconds a card."""
+    return ColverBot(game, seat, seed, 60)
+
+
+def isdd_cards(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
+    """The cards of IS-DD, twenty milliseconds each, and the bids of `strong`."""
+    return ColverBot(game, seat, seed, 20, strong_player)

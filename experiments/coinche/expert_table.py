@@ -1,0 +1,138 @@
+"""The cross table of Coinche: matches with their figures, and what every player's calls and cards cost.
+
+A match is filed as what the first player is ahead in each deal, so that others can compare in pairs, and as the figures
+of the literature for both players. Costs are process time, all threads included, of bots at one table with `strong`:
+some players work on threads of their own, which a match does not see.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyspiel
+
+from cardtable.executors import Executor
+from cardtable.files import read_arrays, write_arrays
+from cardtable.match import CONFIDENCE, Estimate, card_streams, dealt_around, play_match
+from cardtable.parameters import UserError
+from cardtable.player import Player, find_player
+from cardtable.randomness import uniform
+from coinche_spiel.state import BIDDING, PHASE
+from experiments.running.match_figures import figures
+from experiments.running.round_robin import PairResult
+
+# The figures of the paper, and what it quotes of people: attack 40%, contracts of 100 to 120, precision 10.
+FIGURES = ("attack rate", "contract", "success attacking", "coinche rate", "precision", "capot rate", "void rate")
+
+
+class Filed(NamedTuple):
+    """One match: the result for cross tables, and (2 players, figures, 3) mean, standard error, weight."""
+
+    result: PairResult
+    figures: np.ndarray
+
+
+def play(
+    game: pyspiel.Game,
+    pair: tuple[Player, Player],
+    deals: int,
+    seed: int,
+    executor: Executor,
+    on_progress: Callable[[int], None] | None = None,
+) -> Filed:
+    match = play_match(game, *pair, deals, seed, executor, on_progress)
+    result = PairResult(
+        match.per_deal(),
+        np.array([match.decisions(player) for player in range(2)], np.int64),
+        np.array([match.milliseconds(player) for player in range(2)]),
+    )
+    found = [figures(game, match, player) for player in range(2)]
+    return Filed(result, np.array([[by_name[name] for name in FIGURES] for by_name in found], np.float64))
+
+
+def save(path: Path, filed: Filed) -> None:
+    write_arrays(path, filed.result._asdict() | {"figures": filed.figures})
+
+
+def load(path: Path, deals: int) -> Filed:
+    """A match saved by `save`; UserError if the file is damaged or of another number of deals."""
+    again = "delete it to play the match again"
+    try:
+        arrays = read_arrays(path, "a match of the cross table")
+        filed = Filed(PairResult(*(arrays[name] for name in PairResult._fields)), arrays["figures"])
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path} is damaged ({error}); {again}") from None
+    shapes = [array.shape for array in (*filed.result, filed.figures)]
+    kinds = [array.dtype.kind for array in (*filed.result, filed.figures)]
+    if shapes != [(deals,), (2,), (2,), (2, len(FIGURES), 3)] or kinds != ["f", "i", "f", "f"]:
+        raise UserError(f"{path} is not a match of {deals:,} deals; {again}")
+    if not np.isfinite(filed.result.per_deal).all():
+        raise UserError(f"{path} has results that are no numbers; {again}")
+    return filed
+
+
+def pooled(rows: Sequence[np.ndarray]) -> Estimate:
+    """One figure over several matches, each (mean, standard error, weight): their weighed mean."""
+    known = np.array([row for row in rows if row[2] > 0 and np.isfinite(row[:2]).all()])
+    if len(known) == 0:
+        return Estimate(float("nan"), float("nan"), 0.0)
+    weights = known[:, 2] / known[:, 2].sum()
+    error = float(np.sqrt(((weights * known[:, 1]) ** 2).sum()))
+    return Estimate(float(weights @ known[:, 0]), error, float(known[:, 2].sum()))
+
+
+def style_of(player: int, matches: dict[tuple[int, int], Filed]) -> dict[str, Estimate]:
+    """How a player plays, over all its matches."""
+    mine = [filed.figures[pair.index(player)] for pair, filed in matches.items() if player in pair]
+    return {name: pooled([rows[place] for rows in mine]) for place, name in enumerate(FIGURES)}
+
+
+class Cost(NamedTuple):
+    """CPU milliseconds of a call and of a card, where there is a choice."""
+
+    call: float
+    card: float
+
+
+def cost_of(game: pyspiel.Game, player: Player, deals: int, seed: int) -> Cost:
+    """What decisions of a player cost against `strong`; the first deal compiles and is not counted."""
+    seconds, counts = np.zeros(2), np.zeros(2, np.int64)
+    strong = find_player("strong", game)
+    tables = dealt_around(game)
+    for deal in range(-1, deals):
+        table = tables[deal % len(tables)]
+        bots = [(player if seat % 2 == 0 else strong).bot(table, seat, seed) for seat in range(4)]
+        for bot in bots:
+            bot.restart()
+        state = table.new_initial_state()
+        dealt = table.rules.new_state()
+        cards = card_streams(seed, range(deal + 1, deal + 2))[0]
+        table.rules.kernel.deal(dealt, cards)
+        state.follow_chance(dealt, lambda cards=cards: uniform(cards))
+        while not state.is_terminal():
+            seat = state.current_player()
+            choice = len(state.legal_actions()) > 1
+            before = time.process_time()
+            action = bots[seat].step(state)
+            if deal >= 0 and choice and seat % 2 == 0:
+                kind = 0 if state.array[PHASE] == BIDDING else 1
+                seconds[kind] += time.process_time() - before
+                counts[kind] += 1
+            for other, bot in enumerate(bots):
+                if other != seat:
+                    bot.inform_action(state, seat, action)
+            state.apply_action(action)
+    call, card = 1000 * seconds / np.maximum(counts, 1)
+    return Cost(float(call), float(card))
+
+
+def in_words(estimate: Estimate) -> str:
+    """A figure with its 95% interval, short."""
+    if not np.isfinite(estimate.mean):
+        return "-"
+    digits = 2 if abs(estimate.mean) < 2 else 0
+    return f"{estimate.mean:.{digits}f} ± {CONFIDENCE * estimate.standard_error:.{digits}f}"
