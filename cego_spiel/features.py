@@ -1,8 +1,8 @@
 """What a network is told of a position of Cego, from the chair of the player to move.
 
-Seats are relative: 0 is the player to move, 1 to 3 the others in the order of play. Plain suits come in an order of their
-own: the suit led first, then those of which the player holds most; where that does not decide, everything else that
-the features tell of a suit does, so that suits with other names give the same numbers. Cards are numbered in that
+Seats are relative: 0 is the player to move, 1 to 3 the others in the order of play. Plain suits come in an order of
+their own: the suit led first, then those of which the player holds most; where that does not decide, everything else
+that the features tell of a suit does, so that suits with other names give the same numbers. Cards are numbered in that
 order, trumps as ever. Hidden cards are not looked at.
 
 The context is laid out as the offsets below say; an action is its card (one of 54) and what follows of it here: whether

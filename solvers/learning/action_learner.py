@@ -1,4 +1,4 @@
-"""Training of the networks in `action_values`, with torch: forward and backward pass over the legal actions of many rows.
+"""Training of the networks in `action_values`, with torch: forward and backward over the legal actions of many rows.
 
 Rows of a batch have different numbers of actions, which lie one after the other; `row_of` says whose an action is. The
 backward pass is written out, as in `networks`: for sizes like these it is faster than recording operations, and the
