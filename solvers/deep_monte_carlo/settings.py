@@ -16,6 +16,9 @@ SHARES = ("epsilon", "improved_share", "averaging")
 class Settings:
     """The defaults suit trick-taking games with features of their own."""
 
+    network: Literal["shared", "plain"] = setting(
+        "shared", "a head that all legal actions share, or one output for each feature of an action (and no head)"
+    )
     context_sizes: tuple[int, ...] = setting((256,), "hidden layers for what all actions of a position share")
     head_sizes: tuple[int, ...] = setting((96, 48), "hidden layers for each legal action")
     negative_slope: float = setting(0.0, "slope of the leaky ReLU below zero")

@@ -16,39 +16,29 @@ one network call. `lessons` has the details.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyspiel
 import torch
 
-from cardtable.executors import Executor, Serial
-from cardtable.player import Player
-from cardtable.rules import Rules
-from solvers.deep_cfr.settings import find_device
+from cardtable.executors import Executor
 from solvers.deep_monte_carlo.lessons import Lesson, Lessons, Phase, collect
 from solvers.deep_monte_carlo.settings import Settings
-from solvers.learning.action_learner import ActionLearner, squared_gradient
-from solvers.learning.action_values import ActionValues, shape_for
-from solvers.learning.actor import Acting, Chunk, Mind, Seating, require_seatings
-from solvers.learning.players import Saved, value_player, write_values
+from solvers.learning.action_learner import squared_gradient
+from solvers.learning.actor import Acting, Mind, Seating
+from solvers.learning.game_learner import GameLearner
+from solvers.learning.players import Saved
 from solvers.learning.rows import all_actions, chosen_actions
-from solvers.learning.states import require_state
-from solvers.learning.trainer import game_identity, rehearse, require_iterations
-
-PARTS = ("acting", "valuing", "learning")
-NO_SCALE = 1e-6  # of targets that are all alike
-KIND = "deep_monte_carlo"
+from solvers.learning.trainer import rehearse
 
 
-class DeepMonteCarlo:
-    """Learns a game of ours; a `Trainer`.
+class DeepMonteCarlo(GameLearner):
+    """Learns a game of ours; a `Trainer`. See `GameLearner` for its arguments."""
 
-    `seatings` say who sits where, None for seats that learn; chunks of games take them in turn. By default everybody
-    learns. Games are played by the `executor`, in chunks that do not depend on it; the network is trained here.
-    """
+    kind = "deep_monte_carlo"
+    parts = ("acting", "valuing", "learning")
 
     def __init__(
         self,
@@ -58,53 +48,27 @@ class DeepMonteCarlo:
         seatings: Sequence[Seating] | None = None,
         executor: Executor | None = None,
     ) -> None:
-        rules = getattr(game, "rules", None)
-        if not isinstance(rules, Rules):
-            raise ValueError(f"{game} has no compiled rules; allowed: games of this project")
-        self.game, self.rules = game, rules
-        self.settings = chosen = settings or Settings()
-        self.seed = seed
-        self.seatings = tuple(seatings) if seatings is not None else ((None,) * rules.num_players,)
-        require_seatings(game, self.seatings)
-        self.executor = executor or Serial()
-        self.device = find_device(chosen.device)
-        shape = shape_for(rules, chosen.context_sizes, chosen.head_sizes, chosen.negative_slope, chosen.tells)
-        start = torch.Generator().manual_seed(int(np.random.SeedSequence([seed, 1]).generate_state(1)[0]))
-        self.learner = ActionLearner(shape, chosen.learning_rate, start, self.device, chosen.averaging)
-        self.iterations = self.games = self.decisions = 0
-        self.scale = 0.0  # of the targets, from the first iteration
-        self.loss = float("nan")  # of the last iteration, in units of the mean square of the first targets
-        self.seconds = dict.fromkeys(PARTS, 0.0)  # CPU seconds by part
+        super().__init__(game, settings or Settings(), seed, seatings, executor)
+        self.learner = self._learner(self.settings.learning_rate)
 
-    # ------------------------------------------------------------------------------------------ training
-
-    def run(self, iterations: int) -> None:
-        require_iterations(iterations)
-        if iterations == 0:
-            seconds = dict(self.seconds)
-            chosen = self.settings.replace(games=2, chunk_games=2, distil_iterations=self.iterations + 1)
-            rehearse(self, chosen)
-            rehearse(self, chosen.replace(distil_iterations=0, improve_iterations=0))
-            if self.settings.improve_iterations:
-                rehearse(self, chosen.replace(distil_iterations=0, improve_iterations=self.iterations + 1))
-            self.seconds = seconds
-        for _ in range(iterations):
-            self._iterate()
+    def _rehearse(self) -> None:
+        small = self.settings.replace(games=2, chunk_games=2, distil_iterations=self.iterations + 1)
+        rehearse(self, small)
+        rehearse(self, small.replace(distil_iterations=0, improve_iterations=0))
+        if self.settings.improve_iterations:
+            rehearse(self, small.replace(distil_iterations=0, improve_iterations=self.iterations + 1))
 
     @property
     def phase(self) -> Phase:
         """Of the next iteration."""
-        if self.iterations < self.settings.distil_iterations:
+        chosen = self.settings
+        if self.iterations < chosen.distil_iterations:
             return "distilled"
-        return "improved" if self.iterations < self.improved_until else "returns"
-
-    @property
-    def improved_until(self) -> int:
-        return self.settings.distil_iterations + self.settings.improve_iterations
+        return "improved" if self.iterations < chosen.distil_iterations + chosen.improve_iterations else "returns"
 
     def _lessons(self) -> Lessons:
         chosen, phase = self.settings, self.phase
-        mind = Mind(self.learner.shape, self.learner.playing_weights(), chosen.tells, chosen.epsilon)
+        mind = Mind(self.shape, self.learner.playing_weights(), chosen.tells, chosen.epsilon)
         acting = Acting(self.game, [mind], self.seatings, self.seed)
         if phase == "distilled":
             return Lessons(acting, phase, chosen.playouts)
@@ -114,20 +78,13 @@ class DeepMonteCarlo:
 
     def _iterate(self) -> None:
         """Plays some games and learns from each of their decisions once."""
-        chosen, shared = self.settings, self._lessons()
-        whole, rest = divmod(chosen.games, chosen.chunk_games)
-        sizes = [chosen.chunk_games] * whole + ([rest] if rest else [])
-        # Each iteration begins with another seating, so that few chunks meet all of them in time.
-        chunks = [
-            Chunk(size, (self.iterations * len(sizes) + number) % len(self.seatings), (self.iterations, number))
-            for number, size in enumerate(sizes)
-        ]
-        found = list(self.executor.map(collect, chunks, shared))
+        shared = self._lessons()
+        found = list(self.executor.map(collect, self._chunks(), shared))
         self.iterations += 1
         for lesson in found:
             self.games += lesson.games
             self.decisions += lesson.decisions
-            for part, seconds in zip(PARTS, lesson.seconds.tolist(), strict=False):
+            for part, seconds in zip(self.parts, lesson.seconds.tolist(), strict=False):
                 self.seconds[part] += seconds
         self._learn(shared, found)
 
@@ -136,8 +93,7 @@ class DeepMonteCarlo:
         if len(states) == 0:
             return
         clock = time.process_time()
-        if self.scale == 0.0:
-            self.scale = max(float(np.sqrt(np.mean(np.square(targets, dtype=np.float64)))), NO_SCALE)
+        self._settle_scale(targets)
         of_all = shared.phase != "returns"
         starts = np.concatenate([[0], np.cumsum(count)]) if of_all else np.arange(len(states) + 1)
         values = shared.acting.values[0]
@@ -164,53 +120,9 @@ class DeepMonteCarlo:
         self.loss = float(total) / -(-len(order) // self.settings.batch_size)
         self.seconds["learning"] += time.process_time() - clock
 
-    # ------------------------------------------------------------------------------------------ what it has become
-
     def saved(self) -> Saved:
-        return Saved(
-            KIND, self.learner.shape, self.learner.playing_weights(), self.settings.tells, self.scale, softmax=False
-        )
+        weights = self.learner.playing_weights()
+        return Saved(self.kind, self.shape, weights, self.settings.tells, self.scale, softmax=False)
 
-    def player(self) -> Player:
-        """Plays the action of the highest value."""
-        return value_player("deep_monte_carlo", self.game, self.saved())
-
-    def save_player(self, folder: Path, made_by: Mapping[str, Any]) -> None:
-        write_values(folder, self.game, self.saved(), made_by)
-
-    def values(self) -> ActionValues:
-        return ActionValues(self.rules, self.learner.shape, self.learner.playing_weights(), self.settings.tells)
-
-    def metrics(self) -> dict[str, float]:
-        """How much was played and learnt, and how well the last values were fitted."""
-        return {"games": self.games, "decisions": self.decisions, "loss": self.loss}
-
-    # ------------------------------------------------------------------------------------------ checkpoints
-
-    def identity(self) -> dict[str, Any]:
-        names = [[None if player is None else player.name for player in seating] for seating in self.seatings]
-        return {
-            **game_identity(self.game),
-            "solver": KIND,
-            "network": self.learner.shape.as_json(),
-            "tells": self.settings.tells,
-            "seatings": names,
-            "seed": self.seed,
-        }
-
-    def _own_state(self) -> dict[str, Any]:
-        counted = ("iterations", "games", "decisions", "scale", "loss")
-        return {name: getattr(self, name) for name in counted}
-
-    def get_state(self) -> dict[str, Any]:
-        """Everything a run needs to go on. Games are functions of the seed, the iteration and the weights."""
-        return {"identity": self.identity(), **self._own_state(), **self.learner.state("network")}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        if state.get("identity") != self.identity():
-            raise ValueError(f"the checkpoint is of {state.get('identity')}, this trainer is of {self.identity()}")
-        require_state(state, self._own_state(), gaps=("loss",))
-        self.learner.set_state("network", state)
-        for name in ("iterations", "games", "decisions"):
-            setattr(self, name, int(state[name]))
-        self.scale, self.loss = float(state["scale"]), float(state["loss"])
+    def _state_parts(self) -> list[tuple[str, Any]]:
+        return [("network", self.learner)]
