@@ -122,7 +122,7 @@ def play(acting: Acting, chunk: Chunk) -> Played:
         if (turn == TERMINAL).all():
             break
         _ask_others(acting, seating, kinds, states, own, sizes, turn)
-        learning = np.flatnonzero((turn >= 0) & (kinds[turn] == LEARNS))
+        learning = np.flatnonzero(np.isin(turn, np.flatnonzero(kinds == LEARNS)))
         for number in range(len(acting.minds)):
             rows = learning[mind_of[learning, turn[learning]] == number]
             if len(rows):

@@ -73,7 +73,13 @@ def value_player(
         choose, explain = search.choose_rows, search.explain_rows
         return Player(name, game, choose_rows=choose, explain_rows=explain, batch_size=SEARCH_BATCH)
     greedy = Greedy(values, saved.scale)
-    return Player(name, game, choose_rows=greedy.choose_rows, explain_rows=greedy.explain_rows)
+    return Player(
+        name,
+        game,
+        choose_rows=greedy.choose_rows,
+        probabilities_rows=greedy.probabilities_rows,
+        explain_rows=greedy.explain_rows,
+    )
 
 
 class Greedy:
@@ -81,6 +87,12 @@ class Greedy:
 
     def __init__(self, values: ActionValues, scale: float) -> None:
         self._values, self._scale = values, scale
+
+    def probabilities_rows(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """One for the action it chooses: it is a policy, too, and can be judged as one."""
+        chances = np.zeros((len(rows), self._values.most_actions))
+        chances[np.arange(len(rows)), self.choose_rows(states, rows, rows)] = 1.0
+        return chances
 
     def choose_rows(self, states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
         actions, counts, values = self._values(states, rows)
