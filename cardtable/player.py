@@ -56,6 +56,7 @@ KINDS = {
     "policy": "solvers.policies:saved_player",
     "deep_cfr": "solvers.deep_cfr.players:saved_player",
     "ppo": "solvers.ppo.players:saved_player",
+    "action_values": "solvers.learning.players:saved_player",
 }
 POLICY_FILE = "solvers.policies:file_player"  # (path, game) -> Player
 _CLOSE = 5  # names that a message suggests

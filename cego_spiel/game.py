@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyspiel
 
 from cardtable import deck
 from cardtable.display import Table
+from cardtable.player import register_player
 from cardtable.spiel import CardGame, card_game_type, utility_type
 from cardtable.tricks import NUM_SEATS, describe_cards, describe_tricks, played_card
 from cego_spiel import state as slots
@@ -75,3 +77,14 @@ class CegoWording:
 
 
 pyspiel.register_game(GAME_TYPE, CegoGame)
+
+
+def _has_expert(game: pyspiel.Game) -> bool:
+    """Experts were trained for the sub-games as they are published."""
+    parameters = game.get_parameters()
+    folder = Path(__file__).parent / "experts" / str(parameters["subgame"])
+    as_published = all(parameters[name] == value for name, value in DEFAULTS.items() if name != "subgame")
+    return as_published and folder.is_dir()
+
+
+register_player(NAME, "expert", "solvers.learning.shipped:expert", _has_expert)

@@ -27,6 +27,7 @@ from cego_spiel.cards import (
     half_points,
     suit_of,
 )
+from cego_spiel.features import FEATURES
 from cego_spiel.observation import (
     OBSERVATION_PIECES,
     information_key,
@@ -137,6 +138,7 @@ def cego_rules(
         observation_pieces=OBSERVATION_PIECES,
         teams=() if index == RAEUBER else ((0,), (1, 2, 3)),
         interchangeable_suits=tuple(tuple(range(suit, suit + SUIT_SIZE)) for suit in suits),
+        features=FEATURES,
         moves=moves,
     )
 

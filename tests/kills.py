@@ -58,6 +58,7 @@ SMALL_LARGE = (
     "--memory_rows=5000",
     "--games=50",
 )
+TRAINED = ("--context_sizes=8", "--head_sizes=8", "--checkpoint_seconds=0.1", "--distil_iterations=10")
 KINDS: dict[str, Kind] = {
     "cfr_plus": _solve("cfr_plus", "leduc_poker", 60_000, True),
     "tree_cfr": _solve("tree_cfr", "leduc_poker", 2_000, True),
@@ -66,6 +67,7 @@ KINDS: dict[str, Kind] = {
     "toepen_frontier": Kind("toepen_frontier", ("--sizes=2-2-2,2-3-2,3-2-2",)),
     "deep_cfr, tabulated": _deep("kuhn_poker", 60, "--traversals=200", "--strategy_training_steps=50"),
     "deep_cfr, levels": _deep("python_kuhn_collab", 12, "--engine=levels", *SMALL_LARGE, "--strategy_memory_rows=5000"),
+    "train": Kind("train", ("--game=python_kuhn_collab", "--iterations=30", "--games=64", "--deals=20", *TRAINED)),
     "tournament": Kind(
         "tournament", (GONGZHU, "--players=random,if,monte_carlo(worlds=2)", "--deals=48", "--checkpoint_seconds=0")
     ),

@@ -108,6 +108,8 @@ BRIEF: dict[str, tuple[str, ...]] = {
     "arena": ("--quick", "--game=python_gongzhu", "--north_south=random", "--east_west=if"),
     "deep_cfr": ("--quick", "--game=kuhn_poker", "--traversals=3", "--strategy_training_steps=3", "--games=5"),
     "tournament": ("--quick", "--game=python_gongzhu", "--players=random,if"),
+    "cego_agents": ("--quick", "--agents=random,monte_carlo(worlds=1)", "--subgames=bettel"),
+    "train": ("--quick", "--game=python_kuhn_collab"),
 }
 # Too long even if brief: these get at least one flag that they must refuse.
 LONG = {"benchmark", "coinche_deep_cfr", "demo", "kuhn_collab", "rl_agents", "toepen_abstraction", "toepen_mccfr"}

@@ -21,6 +21,8 @@ BRIEF = {  # what a command needs, so that --out is the first thing that is wron
     "coinche_study": ["--hand=JS 9S AS 7S AH 10H 8C KD"],
     "solve": ["--game=kuhn_poker", "--iterations=3"],
     "deep_cfr": ["--quick", "--game=kuhn_poker"],
+    "cego_agents": ["--quick", "--agents=random,monte_carlo(worlds=1)", "--subgames=bettel"],
+    "train": ["--quick", "--game=python_kuhn_collab"],
     "arena": ["--quick", "--game=kuhn_poker", "--north_south=random", "--east_west=random"],
     "tournament": ["--quick", "--game=python_gongzhu", "--players=random,if"],
 }

@@ -90,10 +90,16 @@ def define_seed(text: str = "of everything that is drawn at random") -> None:
     define_count("seed", 1, text, 0, LARGEST_SEED)
 
 
-def define_settings(settings: type) -> None:
-    """A flag for each field of a dataclass; those that are not given keep the default of the engine."""
+def define_settings(settings: type, already: type | None = None) -> None:
+    """A flag for each field of a dataclass; those that are not given keep the default of the engine.
+
+    Fields of `already`, whose flags are defined, mean the same here.
+    """
     hints = get_type_hints(settings)
+    known = {field.name for field in dataclasses.fields(already)} if already is not None else set()
     for field in dataclasses.fields(settings):
+        if field.name in known:
+            continue
         kind, name, text = kind_of(hints[field.name]), field.name, field.metadata["help"]
         if get_origin(kind) is Literal:
             flags.DEFINE_enum(name, None, list(get_args(kind)), text)

@@ -20,7 +20,7 @@ does not notice, so that a step of the optimiser means the same early and late.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,10 @@ import torch
 from torch import nn
 
 from solvers.arrays.memory import require_room
-from solvers.learning.states import require_state
+from solvers.learning.optimiser import FlatWeights
 
 SMALLEST_SCALE = 1e-12
 ARRAYS, FLOAT_BYTES = 5, 4  # weights, new weights, gradients, and the two moments of the optimiser
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual settings
 
 
 class Perceptron(nn.Module):
@@ -66,12 +65,11 @@ class Perceptron(nn.Module):
         return self.output(self.normalisation(x))
 
 
-class Learner:
-    """One network on its device, with its optimiser (Adam; Kingma and Ba 2015).
+class Learner(FlatWeights):
+    """One network on its device, with its optimiser.
 
-    All parameters lie in one array, as do their gradients and Adam's moments: a step of the optimiser is a few
-    operations whatever the number of layers, and a snapshot or a checkpoint is a copy. Networks without normalisation
-    are differentiated here, which for small networks is several times faster than recording their operations.
+    Networks without normalisation are differentiated here, which for small networks is several times faster than
+    recording their operations.
     """
 
     def __init__(
@@ -87,7 +85,6 @@ class Learner:
         mixed_precision: bool = False,
         negative_slope: float = 0.0,
     ) -> None:
-        self.device = device
         sizes = [inputs, *hidden_sizes, outputs]
         weights = sum((before + 1) * after for before, after in itertools.pairwise(sizes))
         layers = ",".join(map(str, hidden_sizes))
@@ -107,10 +104,8 @@ class Learner:
         self.network = Perceptron(inputs, hidden_sizes, outputs, skip_connections, layer_norm, negative_slope).to(
             device
         )
-        self.size = sum(parameter.numel() for parameter in self.network.parameters())
-        self._weights, self._gradients, self._means, self._squares = torch.zeros(4, self.size, device=device).unbind()
+        super().__init__(sum(parameter.numel() for parameter in self.network.parameters()), device)
         self._share_storage()
-        self._steps = 0
         self.restart()
 
     def _share_storage(self) -> None:
@@ -136,13 +131,7 @@ class Learner:
             elif isinstance(module, nn.LayerNorm):
                 drawn.append(torch.cat([torch.ones(module.weight.numel()), torch.zeros(module.bias.numel())]))
         self._weights.copy_(torch.cat(drawn))
-        self._means.zero_()
-        self._squares.zero_()
-        self._steps = 0
-
-    def to_device(self, array: np.ndarray) -> torch.Tensor:
-        """One copy; none on the CPU."""
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
+        self._forget_steps()
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         if not self._mixed_precision:
@@ -195,14 +184,6 @@ class Learner:
                 if skipped is not None:
                     flowing += skipped
 
-    def _adam(self, learning_rate: float) -> None:
-        with torch.no_grad():
-            self._steps += 1
-            self._means.lerp_(self._gradients, 1.0 - BETA_1)
-            self._squares.mul_(BETA_2).addcmul_(self._gradients, self._gradients, value=1.0 - BETA_2)
-            root = self._squares.sqrt().div_((1.0 - BETA_2**self._steps) ** 0.5).add_(EPSILON)
-            self._weights.addcdiv_(self._means, root, value=-learning_rate / (1.0 - BETA_1**self._steps))
-
     def copy(self) -> Learner:
         """A network of the same shape and weights, with an optimiser of its own."""
         shape = self.shape
@@ -220,30 +201,6 @@ class Learner:
         )
         twin.set_weights(self.weights())
         return twin
-
-    def weights(self) -> np.ndarray:
-        """All parameters as one array: a snapshot of the network."""
-        return self._weights.cpu().numpy().copy()
-
-    def set_weights(self, weights: np.ndarray) -> None:
-        self._weights.copy_(torch.from_numpy(np.asarray(weights, np.float32)))
-
-    def state(self, name: str) -> dict[str, Any]:
-        """Weights and optimiser as arrays, for checkpoints."""
-        moments = torch.stack([self._means, self._squares]).cpu().numpy().copy()
-        return {f"{name}.weights": self.weights(), f"{name}.moments": moments, f"{name}.steps": self._steps}
-
-    def require_state(self, name: str, state: Mapping[str, Any]) -> None:
-        """ValueError unless `set_state` can go on from it: a network of the same shape."""
-        require_state(state, self.state(name))
-
-    def set_state(self, name: str, state: Mapping[str, Any]) -> None:
-        """Goes on from `state(name)` of a network of the same shape; ValueError for another shape."""
-        self.require_state(name, state)
-        self.set_weights(state[f"{name}.weights"])
-        self._means.copy_(torch.from_numpy(np.asarray(state[f"{name}.moments"][0], np.float32)))
-        self._squares.copy_(torch.from_numpy(np.asarray(state[f"{name}.moments"][1], np.float32)))
-        self._steps = int(state[f"{name}.steps"])
 
 
 def require_torch_generator(state: np.ndarray) -> None:

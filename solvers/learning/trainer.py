@@ -61,7 +61,7 @@ def rehearse(trainer: Any, small: Any) -> None:
     trainer.settings = small
     try:
         trainer.run(1)
-        if small.strategy_network:
+        if getattr(small, "strategy_network", False):
             trainer.train_strategy_networks()
     finally:
         trainer.settings = settings

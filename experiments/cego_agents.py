@@ -1,0 +1,159 @@
+"""Cego's agents beside the published ones: `python -m experiments.cego_agents --agents=expert,random`.
+
+Oeschger, "Applying Deep Reinforcement Learning to the Card Game Cego", Tables V to VII:
+
+* Tables V and VII: every agent in the paper's set-ups against random players, in all six sub-games; `won %` of S1 in
+  Standard-Cego is Table V's.
+* Table VI: in Standard-Cego, every agent in seat 0 with every other in seat 1.
+* A yardstick that ranks, for random players do not: a round robin of all agents on duplicate deals.
+* --exploit_seconds: learners trained against each agent, which stays as it is, first in seat 0, then in the three
+  others: lower bounds on how far it can be exploited.
+
+Agents are any players: `expert`, `expert(worlds=20)`, run directories of `experiments.train`. An agent is measured in
+the sub-games it can play. Writes tables as csv and report.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pyspiel
+from absl import flags
+
+import cardspiel  # noqa: F401 registers our games
+from cardtable.match import Estimate, play_games
+from cardtable.parameters import UserError
+from cardtable.player import find_player
+from cardtable.spiel import CardGame
+from experiments.cego.agents import RANDOM_MEANS, table_6, table_7, unit
+from experiments.running import tables
+from experiments.running.command import command, start
+from experiments.running.directory import write_csv
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_number,
+    define_out,
+    define_seed,
+    open_directory,
+)
+from experiments.running.round_robin import Standings, names_in, play_pair
+
+FLAGS = flags.FLAGS
+flags.DEFINE_list("subgames", list(RANDOM_MEANS), "which sub-games")
+flags.DEFINE_string("agents", "expert,random", "players with commas between them")
+define_count("games", 250_000, "games of each set-up", 10, bytes_each=1000, seconds_each=1e-5)
+define_count("deals", 1000, "duplicate deals of each match of the round robin", 2, bytes_each=1000, seconds_each=1e-5)
+define_number("exploit_seconds", 0.0, "CPU seconds of training against each agent; 0: none", 0.0)
+define_seed("of all games")
+define_executor()
+define_out("runs/cego_agents")
+flags.DEFINE_bool("quick", False, "only 100 games and 4 deals")
+
+
+@command
+def main() -> None:
+    texts = names_in(FLAGS.agents)
+    unknown = sorted(set(FLAGS.subgames) - RANDOM_MEANS.keys())
+    if unknown:
+        raise UserError(f"--subgames={','.join(FLAGS.subgames)}: allowed are {', '.join(RANDOM_MEANS)}")
+    games, deals = (100, 4) if FLAGS.quick else (FLAGS.games, FLAGS.deals)
+    config = {"subgames": FLAGS.subgames, "agents": texts, "games": games, "deals": deals, "seed": FLAGS.seed}
+    config["exploit_seconds"] = FLAGS.exploit_seconds
+    players = {name: _players(name, texts) for name in FLAGS.subgames}
+    directory = open_directory(config)
+    found: dict[str, list[dict[str, Any]]] = {}
+
+    def add(title: str, file: str, rows: list[dict[str, Any]]) -> None:
+        found.setdefault(file, []).extend(rows)
+        tables.show(title, rows)
+        write_csv(directory.path / f"{file}.csv", found[file])
+
+    with chosen_executor() as executor:
+        for subgame in FLAGS.subgames:
+            game, agents = _game(subgame), players[subgame]
+            learnt = [name for name in agents if name != "random"]
+            if learnt:
+                add(f"{subgame}: Table VII", "table_7", table_7(game, subgame, learnt, games, FLAGS.seed, executor))
+            if subgame == "standard" and len(learnt) > 1:
+                add("Table VI", "table_6", table_6(game, learnt, games, FLAGS.seed, executor))
+            if len(agents) > 1:
+                add(f"{subgame}: round robin", "round_robin", _round_robin(game, subgame, agents, deals, executor))
+            if FLAGS.exploit_seconds > 0.0:
+                rows = [row for name in learnt for row in _exploited(game, subgame, name)]
+                add(f"{subgame}: exploited", "exploited", rows)
+    parts = [f"## {file}\n\n{tables.markdown(rows)}" for file, rows in found.items()]
+    head = f"# Cego: agents\n\n{games:,} games of each set-up, seed {FLAGS.seed}.\n\n"
+    directory.write_report(head + "\n".join(parts))
+    tables.console.print(f"written to {directory.path}")
+
+
+def _game(subgame: str) -> CardGame:
+    return pyspiel.load_game("python_cego", {"subgame": subgame})
+
+
+def _players(subgame: str, texts: list[str]) -> list[str]:
+    """The agents that can play a sub-game; UserError for a name that no sub-game knows."""
+    found, complaint = [], ""
+    for text in texts:
+        try:
+            find_player(text, _game(subgame))
+            found.append(text)
+        except UserError as error:
+            complaint = str(error)
+            if not any(_can_play(other, text) for other in RANDOM_MEANS):
+                raise UserError(complaint) from None
+    return found
+
+
+def _can_play(subgame: str, text: str) -> bool:
+    try:
+        return find_player(text, _game(subgame)) is not None
+    except UserError:
+        return False
+
+
+def _round_robin(game: CardGame, subgame: str, texts: list[str], deals: int, executor: Any) -> list[dict[str, Any]]:
+    players = [find_player(text, game) for text in texts]
+    results = {
+        (i, j): play_pair(game, (players[i], players[j]), deals, FLAGS.seed + 1, executor)
+        for i, j in itertools.combinations(range(len(players)), 2)
+    }
+    rows = Standings([player.label for player in players], results).cross_table()
+    return [{"sub-game": subgame, **row} for row in rows]
+
+
+def _exploited(game: CardGame, subgame: str, text: str) -> list[dict[str, Any]]:
+    """What learners reach against an agent that stays as it is."""
+    from experiments.running.learner_training import Options, make_learner  # needs torch
+
+    agent, rows = find_player(text, game), []
+    for seats in ((0,), (1, 2, 3)):
+        learner = make_learner(Options(str(game), seed=FLAGS.seed, opponents=(text,), seats=seats))
+        learner.run(0)
+        while sum(learner.seconds.values()) < FLAGS.exploit_seconds:
+            learner.run(1)
+        mine = learner.player()
+        table = [mine if seat in seats else agent for seat in range(4)]
+        deals, percent = 4000, unit(subgame)
+        against = play_games(game, table, deals, FLAGS.seed + 2).returns[:, 0] * percent
+        itself = play_games(game, [agent] * 4, deals, FLAGS.seed + 2).returns[:, 0] * percent
+        change = Estimate.of(against - itself)
+        rows.append(
+            {
+                "sub-game": subgame,
+                "agent": agent.label,
+                "learner in": ",".join(map(str, seats)),
+                "seat 0, agent everywhere": f"{itself.mean():.3f}",
+                "seat 0, learner there": f"{against.mean():.3f}",
+                "change": str(change),
+                "CPU seconds": f"{sum(learner.seconds.values()):.0f}",
+            }
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    start(main)

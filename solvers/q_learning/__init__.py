@@ -1,0 +1,1 @@
+"""Double DQN and NFSP on the batch engine."""

@@ -1,0 +1,48 @@
+"""The one way to train at any game of ours."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pyspiel
+import pytest
+
+from cardtable.match import play_match
+from cardtable.player import find_player
+from tests import commands
+
+
+def test_trains_measures_and_saves_a_player(tmp_path: Path) -> None:
+    game = pyspiel.load_game("python_toepen(suits=2,ranks=2,hand_size=2)")
+    out = tmp_path / "run"
+    done = commands.run("experiments.train", f"--game={game}", "--quick", "--learner=dmc", f"--out={out}")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader((out / "metrics.csv").open()))
+    assert [int(row["step"]) for row in rows] == [1, 2, 3]
+    assert all(float(row["nash_conv"]) >= 0 for row in rows)
+    assert (out / "learning.png").exists()
+    player = find_player(str(out), game)
+    assert play_match(game, player, find_player("random", game), 20).score.n == 20
+    again = commands.run("experiments.train", f"--game={game}", "--quick", f"--out={out}")
+    assert "holds a run already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (["--game=kuhn_poker"], "not a game of this project"),
+        (["--learner=ppo"], "value should be one of"),
+        (["--gamma=0.9"], "--gamma is not for Deep Monte Carlo"),
+        (["--learner=dqn", "--distil_iterations=3"], "--distil_iterations is not for Double DQN"),
+        (["--opponents=nobody"], "there is no player 'nobody'"),
+        (["--opponents=random", "--seats=7"], "seats is [7]; allowed: 0 to"),
+        (["--context_sizes=100000000"], "of memory"),
+    ],
+)
+def test_refuses(flags: list[str], complaint: str, tmp_path: Path) -> None:
+    arguments = ["--game=python_kuhn_collab", "--quick", *flags, f"--out={tmp_path / 'run'}"]
+    done = commands.run("experiments.train", *arguments)
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert not (tmp_path / "run").exists()

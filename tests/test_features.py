@@ -1,0 +1,96 @@
+"""What networks are told, in every game that says so: nothing hidden, nothing that hangs on the names of suits."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyspiel
+import pytest
+
+import cardspiel  # noqa: F401 registers our games
+from cardtable import deck
+from cardtable.features import feature_addresses, features_of
+from cardtable.randomness import generator
+from cardtable.replay import moves_of
+from cardtable.rules import CHANCE, Rules
+from tests.test_players import positions
+
+NAMES = ("python_cego", "python_cego(subgame=solo)", "python_cego(subgame=raeuber)")
+
+
+def encoded(rules: Rules, state: np.ndarray) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """The context, and the features of each legal action."""
+    features = features_of(rules)
+    feature_addresses(features)  # compiles for the declared types
+    choices = np.empty(rules.num_distinct_actions, np.int64)
+    count = rules.kernel.legal_actions(state, choices)
+    context = np.zeros(features.context_size, np.float32)
+    details = np.zeros((count, features.action_size), np.float32)
+    features.context(state, context)
+    features.actions(state, choices, count, details)
+    return context, dict(zip(choices[:count].tolist(), details, strict=True))
+
+
+def same(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all((one[action] == other[action]).all() for action in one)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_features_do_not_peek_and_tell_actions_apart(name: str) -> None:
+    game = pyspiel.load_game(name)
+    kernel = game.rules.compiled_kernel(resample=True)
+    differences = 0
+    for number, state in enumerate(positions(game, seed=3)):
+        context, details = encoded(game.rules, state.array)
+        assert np.isfinite(context).all()
+        assert np.abs(context).max() <= 4
+        assert all(np.isfinite(row).all() and np.abs(row).max() <= 4 for row in details.values())
+        assert len({row.tobytes() for row in details.values()}) == len(details), "two actions look alike"
+        other = state.array.copy()
+        kernel.resample(other, state.current_player(), generator(number))
+        differences += bool((other != state.array).any())
+        seen, choices = encoded(game.rules, other)
+        assert (seen == context).all()
+        assert same(choices, details)
+    assert differences > 10, "nothing was hidden in any of these positions"
+
+
+def renamed(rules: Rules, state: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """The same game with card c called new[c], dealt and played again."""
+    old = np.argsort(new)
+    other = rules.new_state()
+    while rules.kernel.current_player(other) == CHANCE:
+        rules.kernel.apply_action(other, deck.pile_of(state, int(old[other[deck.NEXT_CARD]])))
+    for action in moves_of(rules, state):
+        rules.kernel.apply_action(other, int(new[action]))
+    return other
+
+
+@pytest.mark.parametrize("name", ["python_cego(subgame=solo)", "python_cego(subgame=raeuber)"])
+def test_features_do_not_know_the_names_of_suits(name: str) -> None:
+    game = pyspiel.load_game(name)
+    suits = game.rules.interchangeable_suits
+    orders = list(itertools.permutations(range(len(suits))))[1:]
+    changed = 0
+    for number, state in enumerate(itertools.islice(positions(game, seed=5), 40)):
+        new = np.arange(game.num_distinct_actions())
+        for suit, other in enumerate(orders[number % len(orders)]):
+            new[list(suits[suit])] = suits[other]
+        mirrored = renamed(game.rules, state.array, new)
+        context, details = encoded(game.rules, state.array)
+        seen, choices = encoded(game.rules, mirrored)
+        assert (seen == context).all()
+        # Suits that are alike in everything may stand in either order: then the rows of their cards are exchanged.
+        assert sorted(row.tobytes() for row in details.values()) == sorted(row.tobytes() for row in choices.values())
+        changed += bool((mirrored != state.array).any())
+    assert changed > 10
+
+
+def test_games_without_features_of_their_own_show_their_tensors() -> None:
+    game = pyspiel.load_game("python_kuhn_collab")
+    for state in itertools.islice(positions(game, seed=1), 5):
+        context, details = encoded(game.rules, state.array)
+        assert context.tolist() == state.information_state_tensor()
+        for action, row in details.items():
+            assert row.tolist() == [float(other == action) for other in range(game.num_distinct_actions())]
