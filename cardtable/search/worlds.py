@@ -5,10 +5,9 @@ Nobody knows how the others play, so each seat plays by one of several *models*,
 
     weight = ( prod over other seats of  sum over models m of  prior_m * prod over its moves a of  p_m(a) ) ** power
 
-    p_m(a) = noise / (number of legal moves) + (1 - noise) * [the model would have played a]
-
-No weight is ever zero: a model that is sure and wrong is worse than none. From many weighed worlds fewer are kept, by
-systematic resampling, so that a search need not know of weights. `power` below one trusts the models less.
+No weight is ever zero: a model that is sure and wrong is worse than none (`cardtable.search.models`). From many weighed
+worlds fewer are kept, by systematic resampling, so that a search need not know of weights. `power` below one trusts the
+models less.
 
 How good a belief is says its *log score*: the mean log of the true deal's weight over the mean weight of uniform deals;
 0 is what knowing nothing has. It is far cheaper to measure than matches.
@@ -16,50 +15,33 @@ How good a belief is says its *log score*: the mean log of the true deal's weigh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
-from numba import types
 
-from cardtable.compiled import compiled, entry_point
-from cardtable.parameters import bad_value, refusal, require_number, require_whole
-from cardtable.player import compiled_players
+from cardtable.compiled import entry_point
+from cardtable.parameters import refusal, require_number, require_whole
 from cardtable.randomness import uniform
-from cardtable.replay import ROOT, deal_again, moves_of
-from cardtable.rules import (
-    ADDRESSES,
-    GENERATOR,
-    INTEGER,
-    INTEGERS,
-    PROBABILITIES,
-    STATE,
-    STATES,
-    kernel_at,
-    player_addresses,
-    player_at,
-)
+from cardtable.rules import ADDRESSES, GENERATOR, INTEGER, STATE, STATES, kernel_at
+from cardtable.search.models import NOISE, BehaviourModel, Model, models_of
 from cardtable.spiel import CardGame
 
+__all__ = ["DRAWN", "KEPT", "NOISE", "BehaviourModel", "Model", "Worlds", "models_of"]
+
 DRAWN, KEPT = 1000, 400
-NOISE = 0.1
 MOST_WORLDS = 1_000_000
-MATRIX = types.Array(types.float64, 2, "C")
-
-
-class Model(NamedTuple):
-    """How somebody may play: as a compiled player does, but for a share of moves that are anything legal."""
-
-    choose: Callable
-    noise: float = NOISE
-    prior: float = 1.0
 
 
 class Worlds:
     """Draws worlds of a game; without models all that fit are equally likely."""
 
     def __init__(
-        self, game: CardGame, models: Sequence[Model] = (), drawn: int = DRAWN, kept: int = KEPT, power: float = 1.0
+        self,
+        game: CardGame,
+        models: Sequence[BehaviourModel] = (),
+        drawn: int = DRAWN,
+        kept: int = KEPT,
+        power: float = 1.0,
     ) -> None:
         require_whole("drawn", drawn, 1, MOST_WORLDS)
         require_whole("kept", kept, 1, drawn)
@@ -71,19 +53,24 @@ class Worlds:
             raise refusal(f"{game} does not list its moves", "games, not transforms that rename or add moves")
         self.rules, self.drawn, self.kept, self.power = game.rules, drawn, kept, power
         self._addresses = game.rules.compiled_kernel(resample=True).addresses()
-        self._models = player_addresses(tuple(model.choose for model in models)) if models else None
-        self._noise = np.array([model.noise for model in models])
+        self._models = tuple(models)
         self._log_priors = np.log(np.array([model.prior for model in models]) / sum(model.prior for model in models))
 
     def draw(self, state: np.ndarray, seat: int, generator: np.ndarray) -> np.ndarray:
         """Worlds that the seat may be in, one a row: `kept` of those drawn, with the chances that the models give."""
-        if self._models is None:
-            return self.uniform(state, seat, generator, self.kept)
+        return np.repeat(*self.draw_counted(state, seat, generator), axis=0)
+
+    def draw_counted(self, state: np.ndarray, seat: int, generator: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same, each world once, with how often it would be there: who plays them out need not do it twice."""
+        if not self._models:
+            return self.uniform(state, seat, generator, self.kept), np.ones(self.kept, np.int64)
         worlds = self.uniform(state, seat, generator, self.drawn)
         chances = np.exp(self.log_weights(worlds, seat))  # the largest is one
         steps = (np.arange(self.kept) + uniform(generator)) / self.kept
         totals = np.cumsum(chances / chances.sum())
-        return worlds[np.minimum(np.searchsorted(totals, steps, side="right"), self.drawn - 1)]
+        chosen = np.minimum(np.searchsorted(totals, steps, side="right"), self.drawn - 1)
+        numbers, counts = np.unique(chosen, return_counts=True)
+        return worlds[numbers], counts
 
     def uniform(self, state: np.ndarray, seat: int, generator: np.ndarray, count: int) -> np.ndarray:
         """So many worlds, each as likely as any other."""
@@ -93,14 +80,10 @@ class Worlds:
 
     def log_weights(self, worlds: np.ndarray, seat: int) -> np.ndarray:
         """Logarithms of the weights of worlds that look alike to the seat, up to a constant: the largest is zero."""
-        found = np.zeros(len(worlds))
-        if self._models is not None:
-            likelihoods = np.empty((self.rules.num_players, len(self._noise)))
-            actions = moves_of(self.rules, worlds[0])
-            sizes = np.array([self.rules.num_distinct_actions], np.int64)
-            models = (self._models, self._noise, self._log_priors)
-            _weigh(self._addresses, *models, sizes, self.rules.root, worlds, seat, actions, likelihoods, found)
-        found *= self.power
+        if not self._models:
+            return np.zeros(len(worlds))
+        logs = np.stack([model.log_likelihoods(self.rules, worlds, seat) for model in self._models], axis=2)
+        found = self.power * np.logaddexp.reduce(logs + self._log_priors, axis=2).sum(axis=1)
         return found - found.max()
 
     def log_score(self, state: np.ndarray, seat: int, generator: np.ndarray, count: int = 150) -> float:
@@ -110,66 +93,9 @@ class Worlds:
         return float(weights[0] - np.log(np.exp(weights[1:]).mean()))
 
 
-def models_of(game: CardGame, names: Sequence[str], noise: float = NOISE) -> list[Model]:
-    """Compiled players of a game as models, equally likely."""
-    known = compiled_players(game)
-    for name in names:
-        if name not in known or known[name].compiled is None:
-            raise bad_value("models", name, ", ".join(known))
-    return [Model(known[name].compiled, noise) for name in names]  # type: ignore[arg-type]
-
-
 @entry_point(ADDRESSES, STATE, INTEGER, GENERATOR, STATES, nogil=True)
 def _draw_uniformly(addresses, state, seat, generator, worlds):
     kernel = kernel_at(addresses)
     for number in range(len(worlds)):
         worlds[number] = state
         kernel.resample(worlds[number], seat, generator)
-
-
-@entry_point(
-    ADDRESSES,
-    ADDRESSES,
-    PROBABILITIES,
-    PROBABILITIES,
-    INTEGERS,
-    ROOT,
-    STATES,
-    INTEGER,
-    INTEGERS,
-    MATRIX,
-    PROBABILITIES,
-    nogil=True,
-)
-def _weigh(addresses, models, noise, log_priors, sizes, root, worlds, seat, actions, likelihoods, out):
-    """Replays the moves in every world and asks every model about those of the other seats."""
-    kernel = kernel_at(addresses)
-    position = np.empty(worlds.shape[1], np.int64)
-    legal = np.empty(sizes[0], np.int64)
-    generator = np.zeros(1, np.uint64)
-    for number in range(len(worlds)):
-        deal_again(kernel, root, worlds[number], position)
-        likelihoods[:] = 0.0
-        for action in actions:
-            mover = kernel.current_player(position)
-            if mover != seat:
-                n = kernel.legal_actions(position, legal)
-                if n > 1:
-                    for model in range(len(noise)):
-                        played = player_at(models, model)(position, generator) == action
-                        likelihoods[mover, model] += np.log(noise[model] / n + (1.0 - noise[model]) * played)
-            kernel.apply_action(position, action)
-        out[number] = 0.0
-        for mover in range(len(likelihoods)):
-            out[number] += _log_of_mixture(likelihoods[mover], log_priors)
-
-
-@compiled
-def _log_of_mixture(logs, log_priors):
-    highest = -np.inf
-    for model in range(len(logs)):
-        highest = max(highest, logs[model] + log_priors[model])
-    total = 0.0
-    for model in range(len(logs)):
-        total += np.exp(logs[model] + log_priors[model] - highest)
-    return highest + np.log(total)
