@@ -17,6 +17,7 @@ from cardtable.parameters import require, require_whole
 from cardtable.redeal import redeal
 from cardtable.rules import Kernel, Rules
 from cardtable.tricks import NUM_SEATS, following, history_words
+from gongzhu_spiel.knowledge import FEATURES
 from gongzhu_spiel.observation import (
     information_key,
     information_pieces,
@@ -28,6 +29,7 @@ from gongzhu_spiel.state import (
     CARDS_PLAYED,
     CLUBS,
     DIAMONDS,
+    FULL_DECK,
     HAND,
     HEART_CARDS,
     HEARTS,
@@ -98,6 +100,7 @@ def gongzhu_rules(
         information_pieces=information_pieces(suits, ranks),
         observation_pieces=observation_pieces(suits, ranks, len(scored_cards(root))),
         teams=TEAMS,
+        features=FEATURES if cards == FULL_DECK else None,
         moves=moves,
     )
 

@@ -68,6 +68,13 @@ class FlatSearch:
         _choose_rows(*search, states, rows, streams, chosen)
         return chosen
 
+    def values_rows(self, states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        """(rows, num_distinct_actions): the mean return of every legal action, NaN for the others."""
+        values = np.full((len(rows), self.rules.num_distinct_actions), np.nan)
+        search = (self._addresses, self._rollout, self._random, self.worlds, self._sizes)
+        _value_rows(*search, states, rows, streams, values)
+        return values
+
     def explain_rows(self, states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> list[Explanation]:
         """The mean return of each legal action, with the standard error of its difference to the best one."""
         found = []
@@ -120,6 +127,20 @@ def _choose_rows(addresses, rollout, rollout_is_random, worlds, sizes, states, r
             chosen[index] = actions[np.argmax(values[:n])]
         else:
             chosen[index] = actions[0]
+
+
+@entry_point(*SEARCH_TYPES, STATES, INTEGERS, STREAMS, types.Array(types.float64, 2, "C"), nogil=True)
+def _value_rows(addresses, rollout, rollout_is_random, worlds, sizes, states, rows, streams, values):
+    kernel = kernel_at(addresses)
+    choose = player_at(rollout, 0)
+    actions = np.empty(sizes[0], np.int64)
+    sums = np.empty((1, sizes[0]))
+    for index in range(len(rows)):
+        state = states[rows[index]]
+        n = kernel.legal_actions(state, actions)
+        _evaluate(kernel, choose, rollout_is_random, worlds, sizes, state, streams[index], actions[:n], sums)
+        for place in range(n):
+            values[index, actions[place]] = sums[0, place] / worlds
 
 
 @entry_point(

@@ -15,7 +15,7 @@ import numpy as np
 from cardtable.parameters import bad_value, require_number, require_whole
 from cardtable.player import Explanation, Player, find_player
 from cardtable.search.beliefs import new_past
-from cardtable.search.worlds import Model, mixtures
+from cardtable.search.models import Model, mixtures
 from cardtable.spiel import CardGame
 from coinche_spiel.bidding.simulator import WORLDS as SIMULATED_WORLDS
 from coinche_spiel.bidding.simulator import Simulator
