@@ -199,10 +199,30 @@ def _find_bets(slots, base, table, state, context, seen, own_numbers, hands, fou
         found[index, BETS] = 0 if start == FREE else base + start
 
 
+# Inner loops. They slice for themselves: numba counts references to slices that are made where code branches.
+
+
 @compiled
-def _part(reach, chances, stays, goes, folds):
-    """Betting in a run of histories: what goes on with these chances, what stays, and the sum of what goes on."""
-    for place in range(len(reach)):
+def _extend(rows, start, end, numbers, calls_at, folds, bets):
+    """Her bets: what he calls goes to `end`; sums up what he folds."""
+    reach, goes, calls = rows[start : start + bets], rows[end : end + bets], numbers[calls_at : calls_at + bets]
+    for place in range(bets):
+        called = reach[place] * calls[place]
+        goes[place] = called
+        folds[place] += reach[place] - called
+
+
+@compiled
+def _his_row(rows, base, row, numbers, chances_at, folds, turn):
+    """His row after the bet of his turn, in `row`; sums up what he bets."""
+    before, bets, first, called, checked = turn
+    low, high = (bets, before) if first == 0 else (0, first)  # where he may not bet
+    others, others_to = rows[base + low : base + high], row[checked + low : checked + high]
+    for place in range(high - low):
+        others_to[place] = others[place]
+    reach, chances = rows[base + first : base + first + bets], numbers[chances_at : chances_at + bets]
+    stays, goes = row[checked + first : checked + first + bets], row[called : called + bets]
+    for place in range(bets):
         bet = reach[place] * chances[place]
         goes[place] = bet
         stays[place] = reach[place] - bet
@@ -210,36 +230,51 @@ def _part(reach, chances, stays, goes, folds):
 
 
 @compiled
-def _part_folds(reach, chances, goes, folds):
-    """The same with the sum of what does not go on."""
-    for place in range(len(reach)):
-        bet = reach[place] * chances[place]
-        goes[place] = bet
-        folds[place] += reach[place] - bet
+def _copy(values, out, out_at, size):
+    target = out[out_at : out_at + size]
+    for place in range(size):
+        target[place] = values[place]
 
 
 @compiled
-def _copy(values, out):
-    for place in range(len(values)):
-        out[place] = values[place]
+def _times(values, numbers, chances_at, share, out, out_at, size):
+    target, chances = out[out_at : out_at + size], numbers[chances_at : chances_at + size]
+    for place in range(size):
+        target[place] = values[place] * chances[place] * share
 
 
 @compiled
-def _subtract(values, out):
-    for place in range(len(values)):
-        out[place] -= values[place]
+def _add(values, start, size, sign, out):
+    added = values[start : start + size]
+    for place in range(size):
+        out[place] += sign * added[place]
 
 
 @compiled
-def _add(values, out):
-    for place in range(len(values)):
-        out[place] += values[place]
+def _certain(row, size, stakes, sign, best, own):
+    """She knows who wins: what checking is worth."""
+    for place in range(size):
+        value = sign * stakes[place] * row[place]
+        best[place] += value
+        own[place] += value
 
 
 @compiled
-def _times(values, chances, share, out):
-    for place in range(len(values)):
-        out[place] = values[place] * chances[place] * share
+def _certain_bets(row, stakes, sign, numbers, places, best, own, one):
+    """What betting is worth to her beyond checking, where she may."""
+    first, size, calls_at, bets_at = places
+    row, stakes, best, own = (
+        row[first : first + size],
+        stakes[first : first + size],
+        best[first : first + size],
+        own[first : first + size],
+    )
+    calls, bets = numbers[calls_at : calls_at + size], numbers[bets_at : bets_at + size]
+    for place in range(size):
+        stake = stakes[place]
+        more = row[place] * (calls[place] * (sign * (stake + one) - stake) + stake - sign * stake)
+        best[place] += max(more, one - one)
+        own[place] += bets[place] * more
 
 
 @compiled
@@ -265,21 +300,9 @@ def _her_bets(numbers, histories, work, seat, units):
     end = buffer[ROWS] + low * length + _row_start(seat, length, before + bets) + histories.called[level, order]
     rows, found = work.rows, work.found
     for index in range(node[HIGH] - low):
-        calls = numbers[found[index, BETS] : found[index, BETS] + bets]
-        _part_folds(rows[start : start + bets], calls, rows[end : end + bets], folds)
+        _extend(rows, start, end, numbers, found[index, BETS], folds, bets)
         start += length
         end += length
-
-
-@compiled
-def _his_row(rows, base, row, chances, folds, turn):
-    """His row after the bet of his turn, in `row`; sums up what he bets."""
-    before, bets, first, called, checked = turn
-    reach = rows[base : base + before]
-    low, high = (bets, before) if first == 0 else (0, first)  # where he may not bet
-    _copy(reach[low:high], row[checked + low : checked + high])
-    stays = row[checked + first : checked + first + bets]
-    _part(reach[first : first + bets], chances, stays, row[called : called + bets], folds)
 
 
 @compiled
@@ -327,7 +350,7 @@ def _spread(numbers, histories, work, seat, units):
     row, rows = work.row[:after], work.rows
     old_hands, new_hands = work.hands[here[HANDS] + low :], work.hands[there[HANDS] :]
     for index in range(size):
-        _his_row(rows, base, row, numbers[found[index, BETS] : found[index, BETS] + bets], folds, turn)
+        _his_row(rows, base, row, numbers, found[index, BETS], folds, turn)
         base += here[LENGTH]
         hand = old_hands[index]
         first_pair, end_pair = found[index, FIRST_PAIR], found[index + 1, FIRST_PAIR]
@@ -336,12 +359,11 @@ def _spread(numbers, histories, work, seat, units):
             to = cursors[card]
             cursors[card] += 1
             new_hands[to] = hand ^ 1 << card
-            target = rows[start + to * length : start + to * length + after]
             if end_pair == first_pair + 1:
-                _copy(row, target)
+                _copy(row, rows, start + to * length, after)
             else:
                 at = found[index, CARDS] + pairs[pair, 1] * found[index, STRIDE]
-                _times(row, numbers[at : at + after], units[pairs[pair, 2]], target)
+                _times(row, numbers, at, units[pairs[pair, 2]], rows, start + to * length, after)
 
 
 @compiled
@@ -366,15 +388,12 @@ def _finish(numbers, histories, work, seat, units):
     for index in range(node[HIGH] - low):
         if hers:
             wins = beats(state, bits.lowest(state[HAND + seat]), led)
-            row = rows[base : base + after]
+            _add(rows, base, after, units[1] if wins else -units[1], best)
         else:
             wins = not beats(state, bits.lowest(hands[index]), led)
-            _his_row(rows, base, row, numbers[found[index, BETS] : found[index, BETS] + bets], folds, turn)
+            _his_row(rows, base, row, numbers, found[index, BETS], folds, turn)
+            _add(row, 0, after, units[1] if wins else -units[1], best)
         base += buffer[LENGTH]
-        if wins:
-            _add(row, best)
-        else:
-            _subtract(row, best)
     stakes = work.stakes[level + 1, order]
     for history in range(after):
         best[history] = best[history] * stakes[history]
@@ -397,7 +416,7 @@ def _he_leads_last(policy, histories, work, seat, units):
     slots, numbers, table, base_of_blocks = policy.slots, policy.numbers, policy.suit_numbers, policy.base
     buffer, low, found = work.buffers[node[BUFFER]], node[LOW], work.found
     base = buffer[ROWS] + low * buffer[LENGTH] + _row_start(seat, buffer[LENGTH], turn[0])
-    row = work.row[:after]
+    row, rows = work.row, work.rows
     hands = work.hands[buffer[HANDS] + low :]
     memories = work.memories[level + 1]
     ranks = state[RANKS]
@@ -409,7 +428,7 @@ def _he_leads_last(policy, histories, work, seat, units):
     her_suit, her_bit = her_card // ranks, 1 << her_card % ranks
     unled = one_suit_word(suit_number(table, hers, her_suit, her_bit))
     for index in range(node[HIGH] - low):
-        _his_row(work.rows, base, row, numbers[found[index, BETS] : found[index, BETS] + turn[1]], folds, turn)
+        _his_row(rows, base, row, numbers, found[index, BETS], folds, turn)
         base += buffer[LENGTH]
         card = bits.lowest(hands[index])
         suit, led = card // ranks, 1 << card % ranks
@@ -422,37 +441,8 @@ def _he_leads_last(policy, histories, work, seat, units):
         start = slots[slot_of(slots, places, context_word(memories[seat], seat, level + 1, order)), START]
         bets = 0 if start == FREE else base_of_blocks + start
         sign = units[1] if beats(state, her_card, card) else -units[1]
-        _certain(row, stakes, sign, best, own)
-        run = slice(her_first, her_first + her_bets)
-        _certain_bets(
-            row[run],
-            stakes[run],
-            sign,
-            numbers[calls : calls + her_bets],
-            numbers[bets : bets + her_bets],
-            best[run],
-            own[run],
-            units[1],
-        )
-
-
-@compiled
-def _certain(row, stakes, sign, best, own):
-    """She knows who wins: what checking is worth."""
-    for place in range(len(row)):
-        value = sign * stakes[place] * row[place]
-        best[place] += value
-        own[place] += value
-
-
-@compiled
-def _certain_bets(row, stakes, sign, calls, bets, best, own, one):
-    """What betting is worth to her beyond checking, where she may."""
-    for place in range(len(row)):
-        stake = stakes[place]
-        more = row[place] * (calls[place] * (sign * (stake + one) - stake) + stake - sign * stake)
-        best[place] += max(more, one - one)
-        own[place] += bets[place] * more
+        _certain(row, after, stakes, sign, best, own)
+        _certain_bets(row, stakes, sign, numbers, (her_first, her_bets, calls, bets), best, own, units[1])
 
 
 @compiled
@@ -461,8 +451,8 @@ def _leave(numbers, histories, work, seat, units):
     level = work.cursor[LEVEL]
     order, vectors = work.nodes[level, ORDER], work.vectors[level]
     before, bets, first, called, checked = _turn_numbers(histories, level, order)
-    _copy(vectors[BEST_AFTER, checked : checked + before], vectors[BEST])
-    _copy(vectors[OWN_AFTER, checked : checked + before], vectors[OWN])
+    _copy(vectors[BEST_AFTER, checked : checked + before], vectors[BEST], 0, before)
+    _copy(vectors[OWN_AFTER, checked : checked + before], vectors[OWN], 0, before)
     start = work.nodes[level, OWN_BETS]
     if histories.mover[level, order] == seat:
         _her_choice(
@@ -513,11 +503,11 @@ def _take(numbers, histories, work, seat, units):
     below_best, below_own = work.vectors[level + 1, BEST, :after], work.vectors[level + 1, OWN, :after]
     best, own = vectors[BEST_AFTER, :after], vectors[OWN_AFTER, :after]
     if histories.mover[level, node[ORDER]] != seat:
-        _add(below_best, best)
-        _add(below_own, own)
+        _add(below_best, 0, after, units[1], best)
+        _add(below_own, 0, after, units[1], own)
         return
     if node[NEXT_CHILD] == 1:
-        _copy(below_best, best)
+        _copy(below_best, best, 0, after)
     else:
         for history in range(after):
             best[history] = max(best[history], below_best[history])
