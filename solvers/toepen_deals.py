@@ -1,6 +1,6 @@
 """Chance-sampled CFR on Toepen of any size: `DealSolver`.
 
-    solver = DealSolver(toepen_rules(4, 8, 4), Abstraction("other", "00112345"))
+    solver = DealSolver(pyspiel.load_game("python_toepen"), Abstraction("other", "00000011"))
     solver.run(100_000)
     blocks = solver.blocks()      # the average policy; `solvers.toepen_response` says how good it is
 
@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from cardtable.compiled import compiled
+from cardtable.player import Player
 from cardtable.randomness import generator
-from cardtable.rules import Rules
+from cardtable.spiel import CardGame
 from solvers.arrays.memory import allowed_bytes, require_memory
-from solvers.learning.trainer import require_iterations
+from solvers.learning.trainer import game_identity, require_iterations
 from solvers.toepen import deal_walk as walk
+from solvers.toepen.block_player import block_player
 from solvers.toepen.blocks import (
     CONTEXT,
     FREE,
@@ -38,7 +40,7 @@ from solvers.toepen.blocks import (
 )
 from solvers.toepen.histories import betting_histories
 from solvers.toepen.places_table import positions_of
-from solvers.toepen.views import NUM_SEEN, Abstraction, suit_numbers
+from solvers.toepen.views import NO_MEMORY, NUM_SEEN, Abstraction, suit_numbers
 from toepen_spiel import rules as toepen
 from toepen_spiel import state as slots
 
@@ -51,16 +53,16 @@ class DealSolver:
 
     def __init__(
         self,
-        rules: Rules,
-        abstraction: Abstraction = Abstraction(),
+        game: CardGame,
+        abstraction: Abstraction = NO_MEMORY,
         seed: int = 1,
         plus: bool = True,
         max_memory_bytes: int | None = None,
     ) -> None:
-        root = rules.root
+        root = game.rules.root
         size = tuple(int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE))
         betting, self._follow_suit = bool(root[slots.BETTING]), bool(root[slots.FOLLOW_SUIT])
-        self.rules, self.abstraction, self.seed, self.plus = rules, abstraction, seed, plus
+        self.game, self.abstraction, self.seed, self.plus = game, abstraction, seed, plus
         self.iterations = 0
         self._max_memory_bytes = max_memory_bytes
         self._histories = betting_histories(size[2], betting)
@@ -80,23 +82,32 @@ class DealSolver:
     def memory_bytes(self) -> int:
         return self._slots.nbytes + 2 * self._regrets.nbytes
 
+    def _tables(self) -> walk.Tables:
+        return walk.Tables(self._slots, self._regrets, self._averages, self._size)
+
     def run(self, iterations: int) -> None:
         require_iterations(iterations)
         floor = np.float32(0.0 if self.plus else -np.inf)
+        if iterations == 0:  # compiles
+            walk.run_deals(
+                self._tables(), self._histories, self._work, self._memory, *(np.empty(0, np.float32),) * 2, floor
+            )
         while iterations > 0:
             count = min(iterations, CHUNK)
             weights = (self.iterations + 1 + np.arange(count)).astype(np.float32)
-            tables = walk.Tables(self._slots, self._regrets, self._averages, self._size)
             arguments = self._memory, weights, weights * weights * np.float32(1e-6), floor
-            done = walk.run_deals(tables, self._histories, self._work, *arguments)
+            done = walk.run_deals(self._tables(), self._histories, self._work, *arguments)
             self.iterations += done
             iterations -= done
             if done < count:
                 self._grow()
 
-    def forget_average(self) -> None:
-        """Starts the average anew: what was learned first is worth little."""
-        self._averages[:] = 0.0
+    def metrics(self) -> dict[str, float]:
+        """What it knows of itself; how good it is, `solvers.toepen_response` tells."""
+        return {"views": self.num_views, "numbers": int(self._size[walk.USED_NUMBERS])}
+
+    def player(self) -> Player:
+        return block_player("views", self.game, self.blocks())
 
     def _grow(self) -> None:
         numbers, views = self._size + self._work.room
@@ -107,7 +118,9 @@ class DealSolver:
         if numbers > len(self._regrets):
             length = max(int(numbers), 3 * len(self._regrets) // 2)
             added = 4 * (2 * length - len(self._regrets))  # one of the two is copied at a time
-            require_memory(added, allowed_bytes(self._max_memory_bytes), f"a table of {self.num_views} views", "another")
+            require_memory(
+                added, allowed_bytes(self._max_memory_bytes), f"a table of {self.num_views} views", "another"
+            )
             for name in ("_regrets", "_averages"):
                 larger = np.zeros(length, np.float32)
                 larger[: self._size[0]] = getattr(self, name)[: self._size[0]]
@@ -123,10 +136,7 @@ class DealSolver:
         return Blocks(compact, numbers[:used].copy(), self.abstraction)
 
     def identity(self) -> dict[str, Any]:
-        return {
-            "game": "python_toepen",
-            "sizes": [int(self.rules.root[slot]) for slot in range(slots.SUITS, slots.FOLLOW_SUIT + 1)],
-            "rules_version": toepen.VERSION,
+        return game_identity(self.game) | {
             "solver": "linear CFR by deals",
             "abstraction": list(self.abstraction),
             "seed": self.seed,

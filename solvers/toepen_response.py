@@ -1,10 +1,11 @@
 """Exact best responses in Toepen of any size that is played with four cards or fewer, hand by hand.
 
-    response = HandResponse(game, blocks)
-    response.gain(hand, seat)     # (best response, what the policy itself wins), exact for that hand
+    response = HandResponse(rules, blocks)
+    response.value(hand, seat)    # (best response, what the policy itself wins), exact for that hand
 
-For one hand of the responder the walk (`solvers.toepen.response_walk`) meets everything that can happen, so its value is
-exact; averaged over all hands, or over one of each orbit of suits weighted by its size, and added over both seats, it is
+For one hand of the responder the walk (`solvers.toepen.response_walk`) meets everything that can happen, so its value
+is exact; averaged over all hands, or over one of each orbit of suits weighted by its size, and added over both seats,
+it is
 
     NashConv = sum over seats of E[best response(hand) - own value(hand)].
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +26,8 @@ from cardtable.parameters import UserError, require_player
 from cardtable.rules import Rules
 from solvers.toepen import response_walk as walk
 from solvers.toepen.blocks import Blocks
-from solvers.toepen.histories import betting_histories
-from solvers.toepen.views import NUM_SEEN, Abstraction, suit_numbers
+from solvers.toepen.histories import Histories, betting_histories
+from solvers.toepen.views import NUM_SEEN, suit_numbers
 from toepen_spiel import state as slots
 from toepen_spiel.rules import toepen_rules
 
@@ -46,9 +48,7 @@ class HandValue(NamedTuple):
 class HandResponse:
     """Best responses to a policy over views; one thread, as it has its own workspace."""
 
-    def __init__(
-        self, rules: Rules, blocks: Blocks, abstraction: Abstraction = Abstraction(), dtype: type = np.float32
-    ) -> None:
+    def __init__(self, rules: Rules, blocks: Blocks, dtype: type = np.float32) -> None:
         root = rules.root
         self.suits, self.ranks, self.hand_size = (
             int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE)
@@ -59,7 +59,7 @@ class HandResponse:
         self.histories = betting_histories(self.hand_size, betting)
         # The walk plays the cards; bets are vectors. So its states are of the game without betting.
         self._root = toepen_rules(self.suits, self.ranks, self.hand_size, False, follow_suit).new_state()
-        self._policy = _policy(blocks, abstraction, self.histories.width, self.hand_size, dtype)
+        self._policy = _policy(blocks, self.histories.width, self.hand_size, dtype)
         self._work = _work(self._root, self.histories, self.suits * self.ranks, self.hand_size, dtype)
         self._units = np.array([0.0, *(1.0 / n for n in range(1, 5))], dtype)
 
@@ -94,12 +94,52 @@ class HandResponse:
         work.cursor[:] = 0, walk.ENTER
 
 
+class Question(NamedTuple):
+    """What workers of an executor share: a policy in a game."""
+
+    sizes: tuple[int, int, int]  # suits, ranks, hand size
+    betting: bool
+    follow_suit: bool
+    blocks: Blocks
+
+    def prepare(self) -> None:
+        """Compiles, or loads."""
+        HandResponse(toepen_rules(2, 2, 2), Blocks.nothing()).value(3, 0)
+
+
+_own = threading.local()  # a workspace for each thread
+
+
+def hand_value(question: Question, item: tuple[int, int]) -> HandValue:
+    """The value of (hand, seat): a piece of work for an executor."""
+    if getattr(_own, "question", None) is not question:
+        rules = toepen_rules(*question.sizes, question.betting, question.follow_suit)
+        _own.question, _own.response = question, HandResponse(rules, question.blocks)
+    return _own.response.value(*item)
+
+
+def hand_orbits(suits: int, ranks: int, hand_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """One hand of each orbit under renamings of suits, as card sets, and the probability of its orbit."""
+    hands = _card_sets(suits * ranks, hand_size, tuple(range(suits * ranks)))
+    by_suit = np.stack([hands >> suit * ranks & (1 << ranks) - 1 for suit in range(suits)], axis=1)
+    kinds, counts = np.unique(-np.sort(-by_suit, axis=1), axis=0, return_counts=True)
+    chosen = (kinds << ranks * np.arange(suits)).sum(axis=1)
+    return chosen, counts / counts.sum()
+
+
+def random_hands(suits: int, ranks: int, hand_size: int, count: int, seed: int) -> np.ndarray:
+    """So many hands, uniformly drawn, as card sets."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(suits * ranks, hand_size, replace=False) for _ in range(count)]
+    return (np.int64(1) << np.array(drawn, np.int64).reshape(count, hand_size)).sum(axis=1)
+
+
 def _card_sets(size: int, count: int, cards: tuple[int, ...]) -> np.ndarray:
     chosen = np.array(list(itertools.combinations(range(size), count)), np.int64)
     return (np.int64(1) << np.array(cards, np.int64))[chosen].sum(axis=1)
 
 
-def _policy(blocks: Blocks, abstraction: Abstraction, width: int, hand_size: int, dtype: type) -> walk.Policy:
+def _policy(blocks: Blocks, width: int, hand_size: int, dtype: type) -> walk.Policy:
     """Puts the uniform choices in front of the blocks: bets at 0, then cards for each composition of labels."""
     runs: list[np.ndarray] = [np.full(width, 0.5)]
     uniform = np.zeros(1 << hand_size, np.int64)
@@ -111,11 +151,11 @@ def _policy(blocks: Blocks, abstraction: Abstraction, width: int, hand_size: int
             runs.append(np.full(width, size / sum(members)))
         place += width * len(members)
     numbers = np.concatenate([*runs, blocks.numbers, np.zeros(width)]).astype(dtype)
-    memory, classes = abstraction.arrays()
+    memory, classes = blocks.abstraction.arrays()
     return walk.Policy(blocks.slots, numbers, uniform, place, suit_numbers(), memory, classes)
 
 
-def _work(root: np.ndarray, histories: object, num_cards: int, hand_size: int, dtype: type) -> walk.Work:
+def _work(root: np.ndarray, histories: Histories, num_cards: int, hand_size: int, dtype: type) -> walk.Work:
     turns, width = histories.turns, histories.width
     unseen = num_cards - hand_size
     capacity = [math.comb(unseen, hand_size)]

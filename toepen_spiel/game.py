@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyspiel
 
 from cardtable import deck
+from cardtable.player import PLAYER_FILE, register_player
 from cardtable.spiel import CardGame, card_game_type
 from toepen_spiel import state as slots
 from toepen_spiel.rules import DEFAULTS, NAME, toepen_rules
@@ -89,4 +91,12 @@ class ToepenWording:
         return ", ".join(parts)
 
 
+def _has_expert(game: pyspiel.Game) -> bool:
+    """The expert plays the full game, once it is made (`python -m experiments.toepen_expert --install`)."""
+    return (EXPERT / PLAYER_FILE).exists() and game.get_parameters() == DEFAULTS
+
+
+EXPERT = Path(__file__).resolve().parent / "expert"
+
 pyspiel.register_game(GAME_TYPE, ToepenGame)
+register_player(NAME, "expert", "solvers.toepen.block_player:expert", fits=_has_expert)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardtable.compiled import compiled
-from solvers.toepen.views import ORDER_BITS, SEAT_SHIFT, TURN_BITS, Abstraction
+from solvers.toepen.views import NO_MEMORY, ORDER_BITS, SEAT_SHIFT, TURN_BITS, Abstraction
 
 PLACES, CONTEXT, START, LABELS = range(4)  # columns of slots
 SLOT_WORDS = 4
@@ -76,7 +76,7 @@ class Blocks:
 
     slots: np.ndarray
     numbers: np.ndarray
-    abstraction: Abstraction = Abstraction()
+    abstraction: Abstraction = NO_MEMORY
 
     @property
     def num_views(self) -> int:

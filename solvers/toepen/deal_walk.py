@@ -2,8 +2,8 @@
 
 Zinkevich et al., "Regret minimization in games with incomplete information" (2007), with the deal sampled; regrets and
 averages are weighted by the iteration (linear CFR: Brown and Sandholm, "Solving imperfect-information games via
-discounted regret minimization", 2019). With r_i(h) player i's own probability of betting history h at a node of the cards
-played, u(h) what the rest is worth, and w the weight of the iteration,
+discounted regret minimization", 2019). With r_i(h) player i's own probability of betting history h at a node of the
+cards played, u(h) what the rest is worth, and w the weight of the iteration,
 
     R_i(a, h) += w * r_other(h) * (u_a(h) - u(h)),        average_i(a, h) += w * r_i(h) * strategy_i(a | h).
 
@@ -77,7 +77,7 @@ class DealWork(NamedTuple):
     room: np.ndarray  # what one deal may need: numbers, views
 
 
-@compiled
+@compiled(error_model="numpy")  # division by zero is no error, so the loops run along vectors
 def _two_actions(regrets, start, size, chances):
     """Regret matching between two actions: the probability of the second."""
     first, second = regrets[start : start + size], regrets[start + size : start + 2 * size]
@@ -85,10 +85,11 @@ def _two_actions(regrets, start, size, chances):
     for place in range(size):
         high = max(second[place], zero)
         total = max(first[place], zero) + high
-        chances[place] = high / total if total > zero else half
+        share = high / total
+        chances[place] = share if total > zero else half
 
 
-@compiled
+@compiled(error_model="numpy")  # division by zero is no error, so the loops run along vectors
 def _choose_label(regrets, start, num_labels, size, strategies, uniform):
     """Regret matching among labels, history by history."""
     zero = np.float32(0.0)
@@ -102,9 +103,10 @@ def _choose_label(regrets, start, num_labels, size, strategies, uniform):
             out[place] = high
             total[place] += high
     for label in range(num_labels):
-        out = strategies[label]
+        out, even = strategies[label], uniform[label]
         for place in range(size):
-            out[place] = out[place] / total[place] if total[place] > zero else uniform[label]
+            share = out[place] / total[place]
+            out[place] = share if total[place] > zero else even
 
 
 @compiled
@@ -159,10 +161,9 @@ def _regret(regrets, start, size, reach, better, value, weight, floor):
 
 
 @compiled
-def _settle_bets(tables, starts, vectors, mover, turn, stakes, sign, weight, floor):
+def _settle_bets(regrets, starts, vectors, mover, turn, stakes, sign, weight, floor):
     """Values before the bet where there may be one, and regrets of the bet and of its answer."""
-    before, bets, first, called, checked = turn
-    regrets = tables
+    _, bets, first, called, checked = turn
     own, theirs = starts
     value, after = vectors[VALUE][first : first + bets], vectors[VALUE_AFTER]
     check, call = after[checked + first : checked + first + bets], after[called : called + bets]
@@ -210,8 +211,7 @@ def _enter(tables, histories, work, memory, level, weight):
         histories.called[level, order],
         histories.checked[level, order],
     )
-    before, bets, first, called, checked = turn
-    after = before + bets
+    bets, first, after = histories.bets[level, order], histories.first[level, order], histories.after[level, order]
     last = level == len(histories.mover) - 2
     suits, ranks = state[SUITS], state[RANKS]
     played = cards_played(state)
@@ -322,7 +322,7 @@ def _leave(tables, histories, work, level, weight, floor):
         histories.called[level, order],
         histories.checked[level, order],
     )
-    before, bets, first, called, checked = turn
+    before, bets, _, _, checked = turn
     sign = work.one[1] if mover == 0 else -work.one[1]
     values, value_after = work.child_values[level], vectors[VALUE_AFTER]
     own, theirs = node[STARTS + mover], node[STARTS + 1 - mover]
@@ -369,10 +369,9 @@ def _copy_from(values, start, out, size):
 def run_deals(tables, histories, work, memory, weights, average_weights, floor):
     """So many deals as there are weights; stops earlier when a deal may not find room. Returns how many were done."""
     for number in range(len(weights)):
-        if (
-            tables.size[USED_NUMBERS] + work.room[USED_NUMBERS] > len(tables.regrets)
-            or 2 * (tables.size[USED_VIEWS] + work.room[USED_VIEWS]) > len(tables.slots)
-        ):
+        if tables.size[USED_NUMBERS] + work.room[USED_NUMBERS] > len(tables.regrets) or 2 * (
+            tables.size[USED_VIEWS] + work.room[USED_VIEWS]
+        ) > len(tables.slots):
             return number
         weight, average_weight = weights[number], average_weights[number]
         work.states[0, :] = work.root

@@ -12,8 +12,8 @@ import numpy as np
 from cardtable import bits
 from cardtable.compiled import compiled
 from solvers.sampling.hash_table import InformationTable
-from solvers.toepen.blocks import FREE, LABELS, PLACES, START, Blocks, enter_all, free_slots, slot_of
 from solvers.toepen.blocks import CONTEXT as CONTEXT_COLUMN
+from solvers.toepen.blocks import FREE, LABELS, PLACES, START, Blocks, enter_all, free_slots, slot_of
 from solvers.toepen.histories import Histories
 from solvers.toepen.views import context_word
 from toepen_spiel.abstraction import LED_SHIFT, OUT_SHIFT, PLACES_BITS
@@ -32,7 +32,9 @@ def blocks_of_table(table: InformationTable, histories: Histories, follow_suit: 
     size = np.zeros(2, np.int64)  # numbers, views
     first = 0
     while first < len(contents.keys):
-        first = _enter(contents.keys, contents.offsets, contents.weights, first, histories, follow_suit, slots, numbers, size)
+        first = _enter(
+            contents.keys, contents.offsets, contents.weights, first, histories, follow_suit, slots, numbers, size
+        )
         if first < len(contents.keys):
             if 2 * (size[1] + histories.mover.shape[1]) > len(slots):
                 larger = free_slots(len(slots))

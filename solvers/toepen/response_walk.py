@@ -2,11 +2,11 @@
 
 She, the responder, holds one hand; he plays a fixed policy. Depth first over the cards that are played. A node has all
 hands he may still hold (at the root every hand of the other cards) and for each of them a *row*: the probability of the
-deal times his own probabilities, over betting histories (`solvers.toepen.histories`). With m(h) the sum over his hands of the
-rows and v(h) what the rest is worth to her, both before the turn's bet,
+deal times his own probabilities, over betting histories (`solvers.toepen.histories`). With m(h) the sum over his hands
+of the rows and v(h) what the rest is worth to her, both before the turn's bet,
 
-    his turn    v(check h) + max(v(called h), -stake(h) * m(h bet))             call or fold; his cards: sum over children
-    her turn    max(v(check h), v(called h) + stake(h) * m(h folded))           check or bet; her cards: max over children
+    his turn    v(check h) + max(v(called h), -stake(h) * m(h bet))      call or fold; his cards: sum over children
+    her turn    max(v(check h), v(called h) + stake(h) * m(h folded))    check or bet; her cards: max over children
     the end     sum over his hands of +-stake(h) * row(h)
 
 What she wins with a policy of her own is found on the way, with sums in the place of maxima.

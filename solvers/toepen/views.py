@@ -64,6 +64,9 @@ class Abstraction(NamedTuple):
         return MEMORIES.index(self.memory), np.array([int(digit) for digit in self.classes], np.int64)
 
 
+NO_MEMORY = Abstraction()
+
+
 def suit_numbers() -> np.ndarray:
     """[cards there, own cards]: a one in front of the places, a bit for each of them (set: own card)."""
     size = 1 << MAX_RANKS
