@@ -2,7 +2,10 @@
 
 python -m experiments.toepen_frontier                     solves one size after the other, to NashConv <= 0.01
 
-What is solved is filed: a run that was interrupted goes on with --resume, size by size.
+python -m experiments.toepen_frontier --sizes=4-8-3 --memory=14 --threads=2     the full deck with three cards
+
+What is solved is filed, and a size that takes long leaves a checkpoint every five minutes: a run that was interrupted,
+or killed, goes on with --resume.
 
 Exact solutions are those of the orbit quotient, whose NashConv is that of the lifted profile in the whole game.
 `experiments.toepen_full_game` goes on where this ends.
@@ -24,7 +27,14 @@ from cardtable.parameters import UserError
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import RunDirectory, write_csv
-from experiments.running.flags import chosen_executor, define_executor, define_number, define_out, open_directory
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_number,
+    define_out,
+    open_directory,
+)
 from experiments.running.plots import few_ticks
 from experiments.toepen import openings
 from experiments.toepen.frontier import Plan, Solved, sizes_of, solve_in_own_process
@@ -36,6 +46,7 @@ SIZES = ("2-3-2", "3-2-2", "3-3-2", "3-3-3", "4-8-2", "4-4-3", "4-5-3", "4-6-3",
 QUICK_SIZES = ("2-3-2", "3-3-2")
 GIGABYTE = 10**9
 MOST_GIGABYTES = 10**6
+MOST_THREADS = 256
 
 
 def frontier(run: RunDirectory, executor: Executor) -> None:
@@ -43,7 +54,8 @@ def frontier(run: RunDirectory, executor: Executor) -> None:
     rows: list[dict[str, Any]] = []
     hands: list[dict[str, Any]] = []
     bets: list[dict[str, Any]] = []
-    plan = Plan(FLAGS.target, FLAGS.engine, int(FLAGS.memory * GIGABYTE))
+    memory = int(FLAGS.memory * GIGABYTE)
+    plan = Plan(FLAGS.target, FLAGS.engine, memory, FLAGS.threads, str(run.path.resolve()), FLAGS.resume)
     files = [run.path / f"solved_{size}.json" for size in sizes]
     before = {
         size: load_solved(file) for size, file in zip(sizes, files, strict=True) if FLAGS.resume and file.exists()
@@ -166,6 +178,7 @@ def define_flags() -> None:
     define_number("target", 0.01, "NashConv to reach", 1e-9)
     flags.DEFINE_enum("engine", "card_tree", ["card_tree", "sequence_form"], "arrays that discounted CFR runs on")
     define_number("memory", 11.0, "gigabytes that each size may use", 0.01, MOST_GIGABYTES)
+    define_count("threads", 1, "threads that solve one size; the result is the same", 1, MOST_THREADS)
     define_executor()
     flags.DEFINE_bool("quick", False, "small games, a short run that only shows that everything works")
 

@@ -1,11 +1,9 @@
 """Discounted CFR on the card tree of Toepen (`solvers.toepen.card_tree`), without storing betting histories.
 
-With w the probability of a node of the card tree by chance, S a player's plan and U the other's counterfactual value,
-
-    fold:   U(bet)  += w * stake * S(fold)          U(fold) -= w * stake * S(bet)
-    end:    U(after the last bet) += +-w * stake * S(after the last bet)
-
-are the only sums over nodes; the rest happens view by view, as in any sequence form (`solvers.arrays.sweeps`).
+One update of a player goes hand by hand (`solvers.toepen.hand_sweeps`): values of her views from the leaves, new
+regrets, new plans. Hands do not touch each other's views, so threads share them, and the result does not depend on
+their number. What is kept are regrets, averages and plans after each bet; values live only while a few hands are worked
+on.
 
 Brown and Sandholm, "Solving imperfect-information games via discounted regret minimization" (2019): alpha 3/2, beta 0,
 gamma 2; alternating updates, 32-bit floats.
@@ -13,37 +11,36 @@ gamma 2; alternating updates, 32-bit floats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cardtable.compiled import compiled
-from cardtable.parameters import UserError
+from cardtable.parameters import UserError, require_whole
 from cardtable.player import Player
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.learning.states import require_state
 from solvers.learning.trainer import require_iterations
+from solvers.toepen import hand_sweeps
 from solvers.toepen.card_tree import CardTree
+from solvers.toepen.hand_sweeps import BEST_RESPONSE, REGRETS, Scratch, Turn
 from toepen_spiel import rules as toepen_rules
 
 ALPHA, GAMMA = 1.5, 2.0
-LASTING = ("plan_before", "plan_after", "average_before", "average_after", "bet_regrets", "card_regrets")
+LASTING = ("average", "regrets")
+PIECES = 32  # into which the hands of a player are divided
 
 
 class _Tables(NamedTuple):
-    """One player's numbers at one turn; `before` and `after` the bet, and `cards`: see Layer."""
+    """One player's numbers at one turn."""
 
-    plan_before: np.ndarray
-    plan_after: np.ndarray
-    average_before: np.ndarray
-    average_after: np.ndarray
-    bet_regrets: np.ndarray  # two for each history before the bet: check and bet, or call and fold
-    card_regrets: np.ndarray
-    value_before: np.ndarray
-    value_after: np.ndarray
-    value_fold: np.ndarray  # per history before the bet: what folds are worth, the own or the other's
-    value_cards: np.ndarray
+    plan: np.ndarray  # over histories after the bet
+    average: np.ndarray
+    regrets: np.ndarray
 
 
 class Bounds(NamedTuple):
@@ -82,43 +79,68 @@ class LastBet(NamedTuple):
 
 
 class ToepenSolver:
-    """Discounted CFR on a card tree."""
+    """Discounted CFR on a card tree, in so many threads."""
 
-    def __init__(self, tree: CardTree, max_memory_bytes: int | None = None) -> None:
-        self.tree = tree
+    def __init__(self, tree: CardTree, max_memory_bytes: int | None = None, threads: int = 1) -> None:
+        require_whole("threads", threads, 1)
+        self.tree, self.threads = tree, threads
         layers = [*tree.layers[0], *tree.layers[1]]
-        sizes = [(int(layer.before[-1]), int(layer.after[-1]), int(layer.cards[-1])) for layer in layers]
-        self.nbytes = sum(4 * (6 * before + 3 * after + 2 * cards) for before, after, cards in sizes)
+        self.nbytes = sum(4 * (2 * int(layer.after[-1]) + int(layer.regrets[-1])) for layer in layers)
         require_memory(self.nbytes, allowed_bytes(max_memory_bytes), "CFR on this card tree", "about")
         self.iterations = 0
+        self._turns = [_turn(tree, turn) for turn in range(tree.turns)]
         self._tables = [
             [
-                _Tables(
-                    *(
-                        np.zeros(size, np.float32)
-                        for size in (before, after, before, after, 2 * before, cards, before, after, before, cards)
-                    )
-                )
-                for before, after, cards in sizes[player * len(tree.betting) : (player + 1) * len(tree.betting)]
+                _Tables(*(np.zeros(size, np.float32) for size in (layer.after[-1], layer.after[-1], layer.regrets[-1])))
+                for layer in tree.layers[player]
             ]
             for player in (0, 1)
         ]
+        # Where a view's values start among those of its turn: a row for each choice of a card, or one.
+        self._offsets = [[_value_offsets(tree, player, turn) for turn in range(tree.turns)] for player in (0, 1)]
+        self._pieces = [_pieces(tree, player) for player in (0, 1)]
+        self._make_plans()
+
+    def _make_plans(self) -> None:
         for player in (0, 1):
-            self._forward(player, 0.0)
+            self._each(functools.partial(self._forward, player), player)
+
+    def _each(self, work: Callable[[tuple[int, int]], Any], player: int) -> list[Any]:
+        """Does the work for all pieces of a player's hands; answers in their order."""
+        if self.threads == 1:
+            return [work(piece) for piece in self._pieces[player]]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(work, self._pieces[player]))
 
     def run(self, iterations: int) -> None:
         require_iterations(iterations)
         for _ in range(iterations):
             self.iterations += 1
             t = float(self.iterations)
-            positive, negative = t**ALPHA / (t**ALPHA + 1.0), 0.5
+            discounts = np.float32(t**ALPHA / (t**ALPHA + 1.0)), np.float32(0.5)
             for player in (0, 1):
-                self._values(player, False, positive, negative)
-                self._forward(player, t**GAMMA)
+                self._each(functools.partial(self._update, player, t**GAMMA, discounts), player)
+
+    def _update(self, player: int, weight: float, discounts: tuple, piece: tuple[int, int]) -> None:
+        self._values(player, piece, REGRETS, discounts)
+        self._average(player, piece, weight)
+        self._forward(player, piece)
 
     def evaluate(self) -> Bounds:
         """Exact best responses to the average plans."""
-        return Bounds(*(self._values(player, True, 0.0, 0.0) for player in (0, 1)))
+        return Bounds(*(float(self._best_response(player).sum(dtype=np.float64)) for player in (0, 1)))
+
+    def _best_response(self, player: int) -> np.ndarray:
+        """What a best response to the other's average wins with each hand, times the probability of the hand."""
+        nothing = np.float32(0.0), np.float32(0.0)
+        found = self._each(lambda piece: self._values(player, piece, BEST_RESPONSE, nothing), player)
+        # At the start the other has one history, so the whole of its average is there, after his check or bet.
+        return np.concatenate(found) / self._total(1 - player)
+
+    def _total(self, player: int) -> float:
+        """The sum of the weights of all averaged plans."""
+        table, turn = self._tables[player][0], self._turns[0]
+        return float(table.average[:2].sum()) if player == turn.mover[0] else float(table.average[turn.checked[0]])
 
     def metrics(self) -> dict[str, float]:
         """Exact, of the average plans."""
@@ -142,8 +164,8 @@ class ToepenSolver:
             "information_sets": self.tree.num_information_sets,
         }
 
-    def _lasting_tables(self) -> Iterator[tuple[str, np.ndarray]]:
-        """What an iteration leaves for the next one, by name."""
+    def lasting_tables(self) -> Iterator[tuple[str, np.ndarray]]:
+        """What an iteration leaves for the next one, by name: no copies."""
         for player, turns in enumerate(self._tables):
             for turn, tables in enumerate(turns):
                 for name in LASTING:
@@ -152,77 +174,92 @@ class ToepenSolver:
     def get_state(self) -> dict[str, Any]:
         """Everything a solver of the same tree needs to go on, bit for bit; copies."""
         state: dict[str, Any] = {"identity": self.identity(), "iterations": self.iterations}
-        return state | {name: table.copy() for name, table in self._lasting_tables()}
+        return state | {name: table.copy() for name, table in self.lasting_tables()}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Goes back to a state of `get_state`; ValueError if it is one of another tree."""
         if state.get("identity") != self.identity():
             raise ValueError(f"the solver state is one of {state.get('identity')}, not of {self.identity()}")
-        own = dict(self._lasting_tables())
+        own = dict(self.lasting_tables())
         require_state(state, {**own, "iterations": self.iterations})
         for name, table in own.items():
             table[:] = state[name]
         self.iterations = int(state["iterations"])
+        self._make_plans()
 
-    def _values(self, player: int, best_response: bool, positive: float, negative: float) -> float:
-        """From the leaves: values of the player's views; then regrets, or maxima. Returns the sum over root views."""
-        tree, other = self.tree, 1 - player
-        own, theirs = self._tables[player], self._tables[other]
-        last = len(tree.betting) - 1
-        scale = 1.0
-        if best_response:
-            scale = 1.0 / float(theirs[0].average_before[0])
-        for turn in range(last, -1, -1):
-            mine, opponent = tree.layers[player][turn], tree.layers[other][turn]
-            views = tree.nodes[turn]
-            against = theirs[turn]
-            _add_nodes(
-                player,
-                (views[player], views[other], views[2], views[3]),
-                mine,
-                opponent,
-                tree.betting[turn],
-                against.average_before if best_response else against.plan_before,
-                against.average_after if best_response else against.plan_after,
-                own[turn],
-            )
-            _back_up(
-                player, mine, tree.betting[turn], own[turn], best_response, np.float32(positive), np.float32(negative)
-            )
+    def _views(self, player: int, turn: int, piece: tuple[int, int]) -> tuple[int, int]:
+        first_view = self.tree.layers[player][turn].first_view
+        return int(first_view[piece[0]]), int(first_view[piece[1]])
+
+    def _values(self, player: int, piece: tuple[int, int], mode: int, discounts: tuple) -> np.ndarray:
+        """From the leaves, for some hands: values of their views; then regrets, or maxima. Returns those of hands."""
+        tree, own, theirs = self.tree, self._tables[player], self._tables[1 - player]
+        scratch = Scratch(*(np.zeros(tree.histories.width, np.float32) for _ in Scratch._fields))
+        values = np.zeros(0, np.float32)
+        for turn in range(tree.turns - 1, -1, -1):
+            layer = tree.layers[player][turn]
+            views = self._views(player, turn, piece)
             if turn > 0:
-                above = tree.layers[player][turn - 1]
-                _hand_up(mine, above, own[turn].value_before, own[turn - 1].value_after, own[turn - 1].value_cards)
-        if player == 0:
-            self._first_values = own[0].value_before * scale
-        total = float(own[0].value_before.sum(dtype=np.float64)) * scale
-        for tables in own:
-            for values in (tables.value_before, tables.value_after, tables.value_fold, tables.value_cards):
-                values[:] = 0.0
-        return total
-
-    def _forward(self, player: int, weight: float) -> None:
-        """From the root: plans by regret matching; adds them to the average."""
-        own = self._tables[player]
-        for turn, betting in enumerate(self.tree.betting):
-            layer, tables = self.tree.layers[player][turn], own[turn]
-            # The average takes the plan that was used in this iteration, before it changes.
-            if weight:
-                _add(tables.average_before, tables.plan_before, weight)
-                _add(tables.average_after, tables.plan_after, weight)
-            if turn == 0:
-                tables.plan_before[:] = 1.0
+                offsets, low_high = self._offsets[player][turn - 1], self._views(player, turn - 1, piece)
+                first = int(offsets[low_high[0]])
+                above = offsets, first, tree.layers[player][turn - 1].num_labels
+                values_above = np.zeros(int(offsets[low_high[1]]) - first, np.float32)
             else:
-                above = self.tree.layers[player][turn - 1]
-                _plan_before(layer, above, own[turn - 1].plan_after, own[turn - 1].card_regrets, tables.plan_before)
-            _plan_after(player, layer, betting, tables.bet_regrets, tables.plan_before, tables.plan_after)
+                above = self._offsets[player][0], views[0], layer.num_labels
+                values_above = np.zeros(views[1] - views[0], np.float32)
+            tables = theirs[turn]
+            against = tables.average if mode == BEST_RESPONSE else tables.plan
+            hand_sweeps.back_up(
+                player,
+                self._turns[turn],
+                layer,
+                views,
+                (against, tree.layers[1 - player][turn].after),
+                values,
+                above,
+                values_above,
+                own[turn].regrets,
+                scratch,
+                mode,
+                discounts,
+            )
+            values = values_above
+        return values
+
+    def _average(self, player: int, piece: tuple[int, int], weight: float) -> None:
+        """The average takes the plan that was used in this iteration, before it changes."""
+        for turn, layer in enumerate(self.tree.layers[player]):
+            low, high = self._views(player, turn, piece)
+            tables = self._tables[player][turn]
+            hand_sweeps.add_plan(
+                tables.average, tables.plan, np.float32(weight), int(layer.after[low]), int(layer.after[high])
+            )
+
+    def _forward(self, player: int, piece: tuple[int, int]) -> None:
+        """From the root, for some hands: plans by regret matching."""
+        own, layers = self._tables[player], self.tree.layers[player]
+        for turn, layer in enumerate(layers):
+            above = max(turn - 1, 0)
+            hand_sweeps.forward(
+                player,
+                self._turns[turn],
+                layer,
+                self._views(player, turn, piece),
+                layers[above],
+                own[above].plan,
+                own[above].regrets,
+                own[turn].regrets,
+                own[turn].plan,
+                self._turns[above].bets,
+            )
 
     def opening(self) -> list[Opening]:
         """What the first player's hands are worth, and how often she bets with them before the first card."""
-        tables, (views, _, weights, _) = self._tables[0][0], self.tree.nodes[0]
-        probability = np.bincount(views, weights)
-        self._values(0, True, 0.0, 0.0)
-        value = self._first_values / probability
-        bets = tables.average_after[1::2] / tables.average_before
+        layer, average = self.tree.layers[0][0], self._tables[0][0].average
+        probability = np.add.reduceat(layer.weight.astype(np.float64), layer.first_node[:-1])
+        value = self._best_response(0) / probability
+        called, checked = int(self._turns[0].called[0]), int(self._turns[0].checked[0])
+        bets = average[called::2] / (average[called::2] + average[checked::2])
         return [
             Opening(int(hand), float(p), float(v), float(bet))
             for hand, p, v, bet in zip(self.tree.first_hands, probability, value, bets, strict=True)
@@ -230,13 +267,11 @@ class ToepenSolver:
 
     def last_bets(self) -> list[LastBet]:
         """How the averages bet before the very last card."""
-        last = len(self.tree.betting) - 1
-        betting, nodes = self.tree.betting[last], self.tree.nodes[last]
-        layers = [layers[last] for layers in self.tree.layers]
-        tables = [tables[last] for tables in self._tables]
-        sums = np.zeros((int(betting.stake.max()) + 1, 2, 3))
-        _add_last_bets(nodes, betting, *layers, *tables, sums)
-        sums /= float(self._tables[0][0].average_before[0]) * float(self._tables[1][0].average_before[0])
+        last = self.tree.turns - 1
+        turn, layers = self._turns[last], [layers[last] for layers in self.tree.layers]
+        sums = np.zeros((int(turn.stakes.max()) + 1, 2, 3))
+        _add_last_bets(turn, *layers, self._tables[0][last].average, self._tables[1][last].average, sums)
+        sums /= self._total(0) * self._total(1)
         return [
             LastBet(stake, wins == 1, float(reached), float(bet / reached), float(called / bet) if bet > 0 else 0.0)
             for stake in range(len(sums))
@@ -245,207 +280,47 @@ class ToepenSolver:
         ]
 
 
+def _turn(tree: CardTree, turn: int) -> Turn:
+    histories = tree.histories
+    columns = (getattr(histories, name)[turn].copy() for name in Turn._fields[:7])
+    stakes = (1 + histories.calls).astype(np.float32)
+    return Turn(*columns, stakes[turn].copy(), stakes[turn + 1].copy())
+
+
+def _value_offsets(tree: CardTree, player: int, turn: int) -> np.ndarray:
+    layer = tree.layers[player][turn]
+    rows = np.maximum(layer.num_labels, 1).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(rows * tree.histories.after[turn][layer.order])])
+
+
+def _pieces(tree: CardTree, player: int) -> list[tuple[int, int]]:
+    """Ranges of hands with about equally many views on the last turn."""
+    first_view = tree.layers[player][-1].first_view
+    cuts = np.searchsorted(first_view, np.linspace(0, first_view[-1], PIECES + 1)).tolist()
+    cuts[0], cuts[-1] = 0, len(first_view) - 1
+    cuts = sorted(set(cuts))
+    return list(itertools.pairwise(cuts))
+
+
 @compiled
-def _add_last_bets(nodes, betting, layer_0, layer_1, tables_0, tables_1, sums):
+def _add_last_bets(turn, layer_0, layer_1, average_0, average_1, sums):
     """Per stake and whether the bettor wins: probability that a bet may be made, is made, and is made and called."""
-    views_0, views_1, weights, winners = nodes
-    before_0, after_0, before_1, after_1 = layer_0.before, layer_0.after, layer_1.before, layer_1.after
-    average_before_0, average_after_0 = tables_0.average_before, tables_0.average_after
-    average_before_1, average_after_1 = tables_1.average_before, tables_1.average_after
-    for node in range(len(views_0)):
-        order = layer_0.order[views_0[node]]
-        bettor = betting.turn_player[order]
-        wins = 1 if winners[node] == bettor else 0
-        for history in range(betting.num_before[order]):
-            if not betting.may_bet[order, history]:
-                continue
-            reach_0 = average_before_0[before_0[views_0[node]] + history]
-            reach_1 = average_before_1[before_1[views_1[node]] + history]
-            called = betting.called[order, history]
-            on_0 = average_after_0[after_0[views_0[node]] + called]
-            on_1 = average_after_1[after_1[views_1[node]] + called]
-            bet = on_0 * reach_1 if bettor == 0 else reach_0 * on_1
-            entry = sums[np.int64(betting.stake[order, history]), wins]
-            weight = np.float64(weights[node])
-            entry[0] += weight * reach_0 * reach_1
-            entry[1] += weight * bet
-            entry[2] += weight * on_0 * on_1
-
-
-@compiled
-def _add(total, values, weight):
-    for place in range(len(total)):
-        total[place] += weight * values[place]
-
-
-@compiled
-def _add_nodes(player, nodes, own_layer, other_layer, betting, plan_before, plan_after, tables):
-    """What folds and, on the last turn, the ends of hands are worth to the player against the other's plan."""
-    own_views, other_views, weights, winners = nodes
-    orders, own_before, own_after = own_layer.order, own_layer.before, own_layer.after
-    other_before, other_after = other_layer.before, other_layer.after
-    value_fold, value_after = tables.value_fold, tables.value_after
-    num_bets, bets, called, stake = betting.num_bets, betting.bets, betting.called, betting.stake
-    num_after, turn_player, final_stake = betting.num_after, betting.turn_player, betting.final_stake
-    for node in range(len(own_views)):
-        mine = own_views[node]
-        other = other_views[node]
-        order = orders[mine]
-        weight = weights[node]
-        start = own_before[mine]
-        other_start = other_before[other]
-        other_end = other_after[other]
-        own_turn = turn_player[order] == player
-        for index in range(num_bets[order]):
-            history = bets[order, index]
-            amount = weight * stake[order, history]
-            went_on = plan_after[other_end + called[order, history]]
-            if own_turn:  # the other folds as often as she neither calls
-                value_fold[start + history] += amount * (plan_before[other_start + history] - went_on)
-            else:
-                value_fold[start + history] -= amount * went_on
-        if len(winners) > 0:
-            end = own_after[mine]
-            sign = weight if winners[node] == player else -weight
-            for history in range(num_after[order]):
-                value_after[end + history] += sign * final_stake[order, history] * plan_after[other_end + history]
-
-
-@compiled
-def _back_up(player, layer, betting, tables, best_response, positive, negative):
-    """Values of the decisions of all views of a turn, from those after it; and new regrets."""
-    value_before, value_after, value_fold = tables.value_before, tables.value_after, tables.value_fold
-    value_cards, card_regrets, bet_regrets = tables.value_cards, tables.card_regrets, tables.bet_regrets
-    may_bet, checked_to, called_to = betting.may_bet, betting.checked, betting.called
-    nothing = np.float32(0.0)
-    half = np.float32(0.5)
-    for view in range(len(layer.parent)):
-        order = layer.order[view]
-        start = layer.before[view]
-        end = layer.after[view]
-        num_after = betting.num_after[order]
-        count = layer.num_labels[view]
-        if count > 1:
-            cards = layer.cards[view]
-            for history in range(num_after):
-                value_after[end + history] = _decide(
-                    value_cards, card_regrets, cards + history, count, num_after, best_response, positive, negative
-                )
-        own_turn = betting.turn_player[order] == player
-        for history in range(betting.num_before[order]):
-            checked = value_after[end + checked_to[order, history]]
-            if not may_bet[order, history]:
-                value_before[start + history] = checked
-                continue
-            called = value_after[end + called_to[order, history]]
-            fold = value_fold[start + history]
-            # Her own turn: check, or bet and be called or not. The other's: call or fold, next to what a check brings.
-            first = checked if own_turn else called
-            second = called + fold if own_turn else fold
-            if best_response:
-                value = max(first, second)
-            else:
-                place = 2 * (start + history)
-                first_regret = bet_regrets[place]
-                second_regret = bet_regrets[place + 1]
-                first_share = max(first_regret, nothing)
-                second_share = max(second_regret, nothing)
-                total = first_share + second_share
-                if total > nothing:
-                    value = (first_share * first + second_share * second) / total
-                else:
-                    value = half * (first + second)
-                keep = positive if first_regret > nothing else negative
-                bet_regrets[place] = keep * first_regret + (first - value)
-                keep = positive if second_regret > nothing else negative
-                bet_regrets[place + 1] = keep * second_regret + (second - value)
-            value_before[start + history] = value if own_turn else value + checked
-
-
-@compiled
-def _decide(values, regrets, place, count, stride, best_response, positive, negative):
-    """The value of a decision; with regret matching also new regrets. Values and regrets are `stride` apart."""
-    if best_response:
-        best = values[place]
-        for action in range(1, count):
-            best = max(best, values[place + action * stride])
-        return best
-    total = np.float32(0.0)
-    expected = np.float32(0.0)
-    mean = np.float32(0.0)
-    for action in range(count):
-        at = place + action * stride
-        if regrets[at] > 0.0:
-            total += regrets[at]
-            expected += regrets[at] * values[at]
-        mean += values[at]
-    expected = expected / total if total > 0.0 else mean / np.float32(count)
-    for action in range(count):
-        at = place + action * stride
-        keep = positive if regrets[at] > 0.0 else negative
-        regrets[at] = keep * regrets[at] + (values[at] - expected)
-    return expected
-
-
-@compiled
-def _hand_up(layer, above, value_before, parent_after, parent_cards):
-    """Values of views go to the view above: to one of its cards, or into the sum over cards of the other player."""
-    for view in range(len(layer.parent)):
-        parent = layer.parent[view]
-        start = layer.before[view]
-        size = layer.before[view + 1] - start
-        if layer.label[view] >= 0 and above.num_labels[parent] > 1:
-            place = above.cards[parent] + layer.label[view] * size
-            for history in range(size):
-                parent_cards[place + history] += value_before[start + history]
-        else:
-            place = above.after[parent]
-            for history in range(size):
-                parent_after[place + history] += value_before[start + history]
-
-
-@compiled
-def _plan_before(layer, above, parent_plan, card_regrets, plan):
-    for view in range(len(layer.parent)):
-        parent = layer.parent[view]
-        start = layer.before[view]
-        size = layer.before[view + 1] - start
-        place = above.after[parent]
-        count = above.num_labels[parent]
-        if layer.label[view] < 0 or count == 1:
-            for history in range(size):
-                plan[start + history] = parent_plan[place + history]
-            continue
-        cards = above.cards[parent]
-        for history in range(size):
-            total = np.float32(0.0)
-            for action in range(count):
-                total += max(card_regrets[cards + action * size + history], np.float32(0.0))
-            own = max(card_regrets[cards + layer.label[view] * size + history], np.float32(0.0))
-            share = own / total if total > 0.0 else np.float32(1.0) / np.float32(count)
-            plan[start + history] = parent_plan[place + history] * share
-
-
-@compiled
-def _plan_after(player, layer, betting, bet_regrets, plan_before, plan_after):
-    for view in range(len(layer.parent)):
-        order = layer.order[view]
-        start = layer.before[view]
-        end = layer.after[view]
-        own_turn = betting.turn_player[order] == player
-        for history in range(betting.num_before[order]):
-            reach = plan_before[start + history]
-            checked = end + betting.checked[order, history]
-            if not betting.may_bet[order, history]:
-                plan_after[checked] = reach
-                continue
-            first = max(bet_regrets[2 * (start + history)], np.float32(0.0))
-            second = max(bet_regrets[2 * (start + history) + 1], np.float32(0.0))
-            share = first / (first + second) if first + second > 0.0 else np.float32(0.5)
-            called = end + betting.called[order, history]
-            if own_turn:  # check or bet
-                plan_after[checked] = reach * share
-                plan_after[called] = reach * (np.float32(1.0) - share)
-            else:  # call or fold
-                plan_after[checked] = reach
-                plan_after[called] = reach * share
+    for view in range(len(layer_0.parent)):
+        order = layer_0.order[view]
+        bettor = turn.mover[order]
+        bets, first, checked, called = turn.bets[order], turn.first[order], turn.checked[order], turn.called[order]
+        for node in range(layer_0.first_node[view], layer_0.first_node[view + 1]):
+            at_0, at_1 = layer_0.after[view], layer_1.after[layer_0.other[node]]
+            wins = 1 if (layer_0.wins[node] == 1) == (bettor == 0) else 0
+            weight = np.float64(layer_0.weight[node])
+            for bet in range(bets):
+                stays_0, goes_0 = average_0[at_0 + checked + first + bet], average_0[at_0 + called + bet]
+                stays_1, goes_1 = average_1[at_1 + checked + first + bet], average_1[at_1 + called + bet]
+                # Who does not bet has the same plan after a check as before; the bettor's is divided.
+                reach_0 = stays_0 + goes_0 if bettor == 0 else stays_0
+                reach_1 = stays_1 + goes_1 if bettor == 1 else stays_1
+                made = goes_0 * reach_1 if bettor == 0 else reach_0 * goes_1
+                entry = sums[np.int64(turn.stakes[order, first + bet]), wins]
+                entry[0] += weight * reach_0 * reach_1
+                entry[1] += weight * made
+                entry[2] += weight * goes_0 * goes_1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyspiel
 
 from cardtable import deck
 from cardtable.display import Table
+from cardtable.player import PLAYER_FILE, register_player
 from cardtable.spiel import CardGame, card_game_type
 from toepen_spiel import state as slots
 from toepen_spiel.rules import DEFAULTS, NAME, current_player, toepen_rules
@@ -111,4 +113,12 @@ class ToepenWording:
         return ", ".join(parts)
 
 
+def _has_expert(game: pyspiel.Game) -> bool:
+    """The expert plays the full game, once it is made (`python -m experiments.toepen_expert --install`)."""
+    return (EXPERT / PLAYER_FILE).exists() and game.get_parameters() == DEFAULTS
+
+
+EXPERT = Path(__file__).resolve().parent / "expert"
+
 pyspiel.register_game(GAME_TYPE, ToepenGame)
+register_player(NAME, "expert", "solvers.toepen.block_player:expert", fits=_has_expert)

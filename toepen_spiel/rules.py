@@ -134,12 +134,12 @@ def legal_actions(state, out):
         out[0] = state[deck.DECK_SIZE] + CALL
         out[1] = state[deck.DECK_SIZE] + FOLD
         return 2
-    return bits.list_cards(_legal_cards(state), 0, out)
+    return bits.list_cards(legal_cards(state, state[HAND + state[TURN]]), 0, out)
 
 
 @compiled
-def _legal_cards(state):
-    hand = state[HAND + state[TURN]]
+def legal_cards(state, hand):
+    """Which cards of a hand may be played now."""
     if state[LED_CARD] == NO_CARD or state[FOLLOW_SUIT] == 0:
         return hand
     return following(hand, _suit_of(state, state[LED_CARD]))
@@ -155,7 +155,7 @@ def _suit_of(state, card):
 def apply_action(state, action):
     phase = state[PHASE]
     if phase == PLAYING:
-        _play_card(state, action)
+        play_card(state, action)
     elif phase == DEALING:
         if deck.deal_card(state, action):
             _start_play(state)
@@ -189,7 +189,7 @@ def _start_turn(state, player):
 
 
 @compiled
-def _play_card(state, card):
+def play_card(state, card):
     player = state[TURN]
     state[HAND + player] ^= 1 << card
     _record(state, player, card)
@@ -198,15 +198,20 @@ def _play_card(state, card):
         state[LED_CARD] = card
         _start_turn(state, 1 - player)
         return
-    same_suit = card // state[RANKS] == led_card // state[RANKS]
-    if state[FOLLOW_SUIT] == 1 and not same_suit:
+    if state[FOLLOW_SUIT] == 1 and card // state[RANKS] != led_card // state[RANKS]:
         state[VOID + player] |= _suit_of(state, led_card)
-    trick_winner = player if same_suit and card > led_card else 1 - player
+    trick_winner = player if beats(state, card, led_card) else 1 - player
     state[LED_CARD] = NO_CARD
     if state[CARDS_PLAYED] == 2 * state[HAND_SIZE]:
         _finish(state, trick_winner)  # only the last trick counts
     else:
         _start_turn(state, trick_winner)
+
+
+@compiled
+def beats(state, card, led_card):
+    """Whether a card wins the trick over the card led."""
+    return card // state[RANKS] == led_card // state[RANKS] and card > led_card
 
 
 @compiled

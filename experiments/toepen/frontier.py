@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyspiel
 import cardspiel  # noqa: F401
 from cardtable.executors import Processes
 from experiments.running import tables
+from experiments.running.checkpoints import load_checkpoint, save_checkpoint
 from experiments.toepen import openings
 from experiments.toepen.training import toepen, under_isomorphism
 from solvers.arrays.memory import GameTooLargeError, readable_bytes
@@ -21,6 +23,7 @@ from solvers.toepen.card_tree import build_card_tree
 from solvers.toepen_cfr import Bounds, ToepenSolver
 
 SECONDS_BETWEEN_MESSAGES = 10
+SECONDS_BETWEEN_FILES = 300
 RARE = 1e-3  # what is played less often than this is not told
 ITERATIONS_BETWEEN_LOOKS = 10
 
@@ -31,6 +34,9 @@ class Plan(NamedTuple):
     target: float
     engine: str
     max_memory_bytes: int
+    threads: int = 1
+    folder: str = ""  # where a size that takes long leaves checkpoints; nowhere if empty
+    resume: bool = False
 
 
 class Solved(NamedTuple):
@@ -41,9 +47,9 @@ class Solved(NamedTuple):
 
 def solve(plan: Plan, size: str) -> Solved:
     """Solves one size with betting."""
-    target, engine, max_memory_bytes = plan
+    target, engine, max_memory_bytes = plan.target, plan.engine, plan.max_memory_bytes
     suits, ranks, hand_size = sizes_of(size)
-    ToepenSolver(build_card_tree(2, 2, 2)).run(1)  # compiles, or loads from the cache
+    _compile()
     start = time.process_time()
     row: dict[str, Any] = {"size": size, "engine": engine}
     solver: ToepenSolver | CFRSolver
@@ -51,7 +57,7 @@ def solve(plan: Plan, size: str) -> Solved:
         if engine == "card_tree":
             tree = build_card_tree(suits, ranks, hand_size, max_memory_bytes)
             row |= {"terminals": tree.num_terminals, "information_sets": tree.num_information_sets}
-            solver = ToepenSolver(tree, max_memory_bytes)
+            solver = ToepenSolver(tree, max_memory_bytes, plan.threads)
         else:
             game = pyspiel.load_game(under_isomorphism(toepen(suits, ranks, hand_size, True, True), "orbit"))
             form = SequenceForm.from_game(game, max_memory_bytes)
@@ -61,7 +67,11 @@ def solve(plan: Plan, size: str) -> Solved:
         return Solved({**row, "solved": "no", "note": str(error).split("(raise")[0].strip()}, [], [])
     built = time.process_time()
     bounds = Bounds(np.inf, np.inf)
-    shown = time.monotonic()
+    shown = saved = time.monotonic()
+    file = Path(plan.folder) / f"solving_{size}.npz" if plan.folder else None
+    if file is not None and plan.resume and file.exists() and isinstance(solver, ToepenSolver):
+        solver.set_state(load_checkpoint(file, solver.identity()) | {"identity": solver.identity()})
+        tables.console.print(f"  {size}: goes on after iteration {solver.iterations}")
     while bounds.nash_conv > target:
         solver.run(ITERATIONS_BETWEEN_LOOKS)
         evaluation = solver.evaluate()
@@ -70,6 +80,10 @@ def solve(plan: Plan, size: str) -> Solved:
         if time.monotonic() - shown > SECONDS_BETWEEN_MESSAGES:
             shown = time.monotonic()
             tables.console.print(f"  {size}: iteration {solver.iterations}, NashConv {bounds.nash_conv:.4f}")
+        if file is not None and isinstance(solver, ToepenSolver) and time.monotonic() - saved > SECONDS_BETWEEN_FILES:
+            # Straight from the tables: a copy would take as much memory again.
+            save_checkpoint(file, solver.identity(), dict(solver.lasting_tables()) | {"iterations": solver.iterations})
+            saved = time.monotonic()
     solved = time.process_time()
     row |= {
         "solved": "yes",
@@ -80,9 +94,18 @@ def solve(plan: Plan, size: str) -> Solved:
         "solve_seconds": solved - built,
         "peak_memory": readable_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024),
     }
+    if file is not None:
+        file.unlink(missing_ok=True)
     if not isinstance(solver, ToepenSolver):
         return Solved(row, [], [])
     return Solved(row, opening_rows(solver, size), last_bets(solver, size))
+
+
+def _compile() -> None:
+    """Compiles, or loads from the cache, what is timed afterwards."""
+    small = ToepenSolver(build_card_tree(2, 2, 2))
+    small.run(1)
+    small.evaluate()
 
 
 def sizes_of(size: str) -> tuple[int, int, int]:

@@ -1,13 +1,15 @@
-"""Toepen with betting as a *card tree* and a betting automaton, for sizes beyond the sequence form.
+"""Toepen with betting as a *card tree* with vectors over betting histories, for sizes beyond the sequence form.
 
 What may be bet depends on who plays when, not on cards, so hundreds of betting histories share one card tree: deals up
 to renaming of suits, and cards played. A player's *view* is her information without the bets, before a card is played;
-everything about it is a short vector over the betting histories so far ("before" the bet of this turn or "after" it).
+everything about it is a short vector over the betting histories so far (`solvers.toepen.histories`).
 
-No rule is written here. The card tree is walked on the orbit quotient of the game without betting, and the automaton is
-read off the rules of the game with betting, along one line of play for each order of leaders.
+No rule is written here: the card tree is walked on the orbit quotient of the game without betting, some deals at a
+time, so that only one part of the positions is in memory at once.
 
-`solvers.toepen_cfr` solves it.
+The views of a player are sorted by the hand she was dealt. What she learns with one hand touches the views of that hand
+only, so hands are the pieces of work that threads share (`solvers.toepen_cfr`). Nodes are listed by view, once for
+each player.
 """
 
 from __future__ import annotations
@@ -20,55 +22,47 @@ from numba import types
 
 from cardtable import deck
 from cardtable.compiled import compiled, entry_point
-from cardtable.rules import CHANCE, FUNCTION_TYPES, TERMINAL, Rules
+from cardtable.progress import LateProgress
+from cardtable.rules import CHANCE, FUNCTION_TYPES, TERMINAL, Kernel, Rules
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.sampling.keys import EMPTY, find_slot
+from solvers.toepen.histories import Histories, betting_histories
 from toepen_spiel.rules import toepen_rules
-from toepen_spiel.state import BET, CALL, CHECK, FOLD, history_entry
 from transforms.card_isomorphism import isomorphic_rules
 
 MAX_ACTIONS = 64
-
-
-class Betting(NamedTuple):
-    """The betting of one turn. Rows: orders of leaders so far, one bit a trick. Columns: betting histories so far."""
-
-    turn_player: np.ndarray
-    num_before: np.ndarray  # histories before the bet of this turn
-    num_after: np.ndarray
-    may_bet: np.ndarray  # bool
-    num_bets: np.ndarray  # how many histories may be bet in
-    bets: np.ndarray  # which they are
-    checked: np.ndarray  # which history it is after a check, or if the player may not bet
-    called: np.ndarray  # which it is after a bet and a call
-    stake: np.ndarray  # what the bettor wins if the other folds
-    final_stake: np.ndarray  # of histories after the last bet: what the winner of the last trick wins
+DEALS_AT_A_TIME = 20_000
 
 
 class Layer(NamedTuple):
-    """One player's views at one turn."""
+    """One player's views at one turn, sorted by the hand she was dealt."""
 
     parent: np.ndarray  # int32: view at the turn before
-    label: np.ndarray  # int16: which of her actions led here, -1 if the other played
-    num_labels: np.ndarray  # int16: her choices of a card at this turn; 0 if it is not hers
-    order: np.ndarray  # int16: order of leaders so far, see `automata`
-    before: np.ndarray  # int64 per view and one more: where its vectors over histories before the bet start
-    after: np.ndarray
-    cards: np.ndarray  # where its vectors over (action, history after the bet) start
+    label: np.ndarray  # int8: which of her actions led here, -1 if the other played
+    num_labels: np.ndarray  # int8: her choices of a card at this turn; 0 if it is not hers
+    order: np.ndarray  # int16: order of leaders so far
+    after: np.ndarray  # int64 per view and one more: where its vectors over histories after the bet start
+    regrets: np.ndarray  # int64: where its regrets start: twice the histories to bet in, then (action, history after)
+    first_node: np.ndarray  # int32 per view and one more: its nodes
+    other: np.ndarray  # int32 per node: the other player's view
+    weight: np.ndarray  # float32 per node: its probability by chance
+    wins: np.ndarray  # int8 per node, on the last turn: whether she wins
+    first_view: np.ndarray  # int64 per hand and one more: its views
 
 
 @dataclass(frozen=True, eq=False)
 class CardTree:
-    """The nodes of each turn, by the players' views, and the views."""
-
-    nodes: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]  # views of 0 and 1, weights, winners (last turn)
     layers: list[list[Layer]]  # [player][turn]
-    betting: list[Betting]  # [turn]
+    histories: Histories
     first_hands: np.ndarray  # the hand of the first player in each of her views of the first turn, as a card set
 
     @property
+    def turns(self) -> int:
+        return self.histories.turns
+
+    @property
     def num_nodes(self) -> int:
-        return sum(len(weights) for _, _, weights, _ in self.nodes)
+        return sum(len(layer.weight) for layer in self.layers[0])
 
     @property
     def num_views(self) -> int:
@@ -78,192 +72,111 @@ class CardTree:
     def num_information_sets(self) -> int:
         """Decisions with two or more actions, of both players."""
         total = 0
-        for turn, betting in enumerate(self.betting):
+        for turn in range(self.turns):
+            bets, after = self.histories.bets[turn], self.histories.after[turn]
             for layers in self.layers:
                 layer = layers[turn]
-                total += int(betting.may_bet.sum(axis=1)[layer.order].sum())
-                total += int(betting.num_after[layer.order[layer.num_labels > 1]].sum())
+                total += int(bets[layer.order].sum()) + int(after[layer.order[layer.num_labels > 1]].sum())
         return total
 
     @property
     def num_terminals(self) -> int:
         """Terminals of the whole tree, betting included."""
         total = 0
-        for turn, ((views, _, _, _), betting) in enumerate(zip(self.nodes, self.betting, strict=True)):
-            order = self.layers[0][turn].order[views]
-            total += int(betting.may_bet.sum(axis=1)[order].sum())
-        return total + int(betting.num_after[order].sum())
+        for turn, layer in enumerate(self.layers[0]):
+            nodes = np.diff(layer.first_node)
+            total += int(np.dot(self.histories.bets[turn][layer.order], nodes))
+        return total + int(np.dot(self.histories.after[self.turns - 1][layer.order], nodes))
 
 
 def build_card_tree(suits: int, ranks: int, hand_size: int, max_memory_bytes: int | None = None) -> CardTree:
-    """The card tree of one size, and the betting automaton."""
+    """The card tree of one size."""
     allowed = allowed_bytes(max_memory_bytes)
     cards, _ = isomorphic_rules(toepen_rules(suits, ranks, hand_size, betting=False, follow_suit=True), "orbit")
-    betting = toepen_rules(suits, ranks, hand_size, betting=True, follow_suit=True)
     assert cards.weighted_deals is not None, "all suits of Toepen are interchangeable"
     deals, probabilities = cards.weighted_deals.make()
-    turns = 2 * hand_size
-    walked = _Walk(cards, deals, probabilities, turns, allowed)
-    automaton = [_betting(betting, walked.examples, turn, hand_size) for turn in range(turns)]
-    layers = [[_layer(walked.views[turn][player], automaton[turn]) for turn in range(turns)] for player in (0, 1)]
-    return CardTree(walked.nodes, layers, automaton, walked.first_hands)
+    histories = betting_histories(hand_size, True)
+    walk = _Walk(cards, histories.turns, allowed)
+    with LateProgress("walking deals", len(deals)) as progress:
+        for start in range(0, len(deals), DEALS_AT_A_TIME):
+            part = slice(start, start + DEALS_AT_A_TIME)
+            walk.add(np.ascontiguousarray(deals[part]), probabilities[part])
+            progress.update(start + DEALS_AT_A_TIME)
+    del deals
+    layers = [_layers(walk, player, histories) for player in (0, 1)]
+    return CardTree([*_numbered(layers, walk)], histories, np.array(walk.first_hands, np.int64)[walk.by_hand[0][0]])
 
 
-def _layer(views: tuple, betting: Betting) -> Layer:
-    parent, label, num_labels, order = views
+class _Views:
+    """The views of one player at one turn, in the order in which they are met."""
 
-    def starts(sizes: np.ndarray) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(sizes)])
+    def __init__(self, key_words: int) -> None:
+        self.keys = np.empty((1024, key_words), np.int64)
+        self.table = np.full(4096, EMPTY, np.int32)
+        self.count = 0
+        self.parts: list[tuple[np.ndarray, ...]] = []  # of new views: parent, label, num_labels, order
 
-    after = betting.num_after[order]
-    choices = np.where(num_labels > 1, num_labels, 0).astype(np.int64)
-    return Layer(
-        parent, label, num_labels, order, starts(betting.num_before[order]), starts(after), starts(choices * after)
-    )
-
-
-def _betting(rules: Rules, examples: dict[int, np.ndarray], turn: int, hand_size: int) -> Betting:
-    """Reads the betting of a turn off the rules, along one line of play for each order of leaders."""
-    rows: dict[int, list] = {}
-    later_tricks = hand_size - 1 - turn // 2
-    for order, example in examples.items():
-        lines = _lines(rules, example, turn)
-        row = _turn(rules, lines, example, turn)
-        if rows.setdefault(order >> later_tricks, row) != row:
-            raise AssertionError("betting depends on more than the order of leaders")
-    size = 1 << turn // 2
-    width = max(max(len(row[1]), row[2]) for row in rows.values())
-    betting = Betting(
-        turn_player=np.zeros(size, np.int64),
-        num_before=np.zeros(size, np.int64),
-        num_after=np.zeros(size, np.int64),
-        may_bet=np.zeros((size, width), np.bool_),
-        num_bets=np.zeros(size, np.int64),
-        bets=np.zeros((size, width), np.int64),
-        checked=np.zeros((size, width), np.int64),
-        called=np.zeros((size, width), np.int64),
-        stake=np.zeros((size, width), np.float32),
-        final_stake=np.zeros((size, width), np.float32),
-    )
-    for order, (player, histories, num_after, finals) in rows.items():
-        betting.turn_player[order], betting.num_before[order], betting.num_after[order] = (
-            player,
-            len(histories),
-            num_after,
-        )
-        for number, (may_bet, checked, called, stake) in enumerate(histories):
-            betting.may_bet[order, number] = may_bet
-            betting.checked[order, number] = checked
-            betting.called[order, number] = called
-            betting.stake[order, number] = stake
-        betting.final_stake[order, : len(finals)] = finals
-        bets = np.flatnonzero(betting.may_bet[order])
-        betting.num_bets[order] = len(bets)
-        betting.bets[order, : len(bets)] = bets
-    return betting
-
-
-def _lines(rules: Rules, example: np.ndarray, turn: int) -> list[np.ndarray]:
-    """States of the game with betting before a turn of the example, one for each betting history."""
-    state = rules.new_state()
-    state[: deck.BLOCK_SIZE] = example[: deck.BLOCK_SIZE]
-    rules.kernel.deal(state, np.zeros(1, np.uint64))  # everything is dealt: this starts the play
-    lines = [state]
-    for earlier in range(turn):
-        card = int(history_entry(example, earlier)[0])
-        lines = [_after(rules, line, card) for before in lines for line in _after_betting(rules, before)]
-    return lines
-
-
-def _after(rules: Rules, state: np.ndarray, *actions: int) -> np.ndarray:
-    state = state.copy()
-    for action in actions:
-        rules.kernel.apply_action(state, action)
-    return state
-
-
-def _may_bet(rules: Rules, state: np.ndarray) -> bool:
-    actions = np.empty(rules.num_distinct_actions, np.int64)
-    count = rules.kernel.legal_actions(state, actions)
-    return int(state[deck.DECK_SIZE]) + BET in actions[:count]
-
-
-def _after_betting(rules: Rules, state: np.ndarray) -> list[np.ndarray]:
-    """What may come of a turn's betting without a fold: nothing, or a check and a call."""
-    cards = int(state[deck.DECK_SIZE])
-    if not _may_bet(rules, state):
-        return [state]
-    return [_after(rules, state, cards + CHECK), _after(rules, state, cards + BET, cards + CALL)]
-
-
-def _turn(rules: Rules, lines: list[np.ndarray], example: np.ndarray, turn: int) -> list:
-    cards = int(example[deck.DECK_SIZE])
-    player = int(rules.kernel.current_player(lines[0]))
-    histories, finals, num_after = [], [], 0
-    outcome = np.empty(2)
-    for line in lines:
-        stake = 0.0
-        if _may_bet(rules, line):
-            rules.kernel.returns(_after(rules, line, cards + BET, cards + FOLD), outcome)
-            stake = float(outcome[player])
-        after = _after_betting(rules, line)
-        histories.append((len(after) == 2, num_after, num_after + len(after) - 1, stake))
-        num_after += len(after)
-        for end in after:
-            rules.kernel.returns(_after(rules, end, int(history_entry(example, turn)[0])), outcome)
-            finals.append(abs(float(outcome[0])))
-    return [player, histories, num_after, finals]
+    def number(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The number of the view of each row, and the rows in which new views are met."""
+        need = self.count + len(keys)
+        if need > len(self.keys):
+            self.keys = np.concatenate(
+                [self.keys[: self.count], np.empty((need // 2 + need - self.count, keys.shape[1]), np.int64)]
+            )
+        if 2 * need > len(self.table):
+            self.table = np.full(1 << (2 * need).bit_length(), EMPTY, np.int32)
+            _reenter(self.table, self.keys, self.count)
+        number, new = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
+        before = self.count
+        self.count = int(_enumerate(self.table, self.keys, self.count, keys, number, new))
+        return number, new[: self.count - before]
 
 
 class _Walk:
-    """Walks the card tree turn by turn: all nodes of a turn, then their children."""
+    """Walks the card tree turn by turn: all nodes of a turn of some deals, then their children."""
 
-    def __init__(self, rules: Rules, deals: np.ndarray, weights: np.ndarray, turns: int, allowed: int) -> None:
-        self.rules = rules
-        self.nodes: list[tuple] = []
-        self.views: list[list[tuple]] = []  # [turn][player]: parent, label, num_labels, order
-        self.examples: dict[int, np.ndarray] = {}  # for each order of leaders, a hand that was played to the end
-        states = np.ascontiguousarray(deals)
+    def __init__(self, rules: Rules, turns: int, allowed: int) -> None:
+        self.rules, self.turns, self.allowed = rules, turns, allowed
+        self.kernel: Kernel = rules.compiled_kernel()
+        self.views = [[_Views(rules.key_words) for _ in range(turns)] for _ in (0, 1)]
+        self.nodes: list[list[tuple[np.ndarray, ...]]] = [[] for _ in range(turns)]  # views of 0 and 1, weights, winner
+        self.first_hands: list[int] = []
+        self.by_hand: list[list[np.ndarray]] = []  # [player][turn]: views in the order of hands
+
+    def add(self, states: np.ndarray, weights: np.ndarray) -> None:
+        kernel, rules = self.kernel, self.rules
         views, parents = np.empty((2, 0), np.int32), np.empty(0, np.int64)
-        order = np.zeros(len(deals), np.int16)
-        labels = np.full((len(deals), 2), -1, np.int16)
-        kernel = rules.compiled_kernel()
-        for turn in range(turns):
+        order, labels = np.zeros(len(states), np.int16), np.full((len(states), 2), -1, np.int8)
+        for turn in range(self.turns):
             keys = np.empty((2, len(states), rules.key_words), np.int64)
-            num_labels = np.zeros((2, len(states)), np.int16)
-            movers = np.empty(len(states), np.int64)
+            num_labels, movers = np.zeros((2, len(states)), np.int8), np.empty(len(states), np.int64)
             _look(kernel.current_player, kernel.legal_actions, kernel.information_key, states, keys, num_labels, movers)
             if turn % 2 == 0:
                 order = (order << 1 | movers).astype(np.int16)
-            own = []
             new_views = np.empty((2, len(states)), np.int32)
             for player in (0, 1):
-                number, first = _number(keys[player])
-                new_views[player] = number
-                above = np.full(len(first), -1, np.int32) if turn == 0 else views[player][parents[first]]
+                known = self.views[player][turn]
+                new_views[player], new = known.number(keys[player])
+                above = np.full(len(new), -1, np.int32) if turn == 0 else views[player][parents[new]]
+                known.parts.append((above, labels[new, player], num_labels[player][new], order[new]))
                 if turn == player == 0:
-                    self.first_hands = states[first, deck.DEALT]
-                own.append((above, labels[first, player], num_labels[player][first], order[first]))
-            self.views.append(own)
+                    self.first_hands += states[new, deck.DEALT].tolist()
             views = new_views
-            if turn == turns - 1:
-                winners = np.empty(len(states), np.int8)
+            winners = np.empty(len(states) if turn == self.turns - 1 else 0, np.int8)
+            if turn == self.turns - 1:
                 _winners(
                     kernel.current_player, kernel.legal_actions, kernel.apply_action, kernel.returns, states, winners
                 )
-                self.nodes.append((views[0], views[1], weights.astype(np.float32), winners))
-                self.examples = {int(one): states[np.argmax(order == one)] for one in np.unique(order)}
+            self.nodes[turn].append((views[0], views[1], weights.astype(np.float32), winners))
+            if turn == self.turns - 1:
                 return
-            self.nodes.append((views[0], views[1], weights.astype(np.float32), np.empty(0, np.int8)))
             count = _count_children(
                 kernel.current_player, kernel.legal_actions, kernel.apply_action, kernel.chance_outcomes, states
             )
             row_bytes = 8 * (rules.state_size + 2 * rules.key_words) + 64
-            require_memory(count * row_bytes + states.nbytes, allowed, f"turn {turn + 2} of the card tree", "about")
-            children = np.empty((count, rules.state_size), np.int64)
-            parents = np.empty(count, np.int64)
-            labels = np.full((count, 2), -1, np.int16)
-            new_weights = np.empty(count)
+            require_memory(count * row_bytes + states.nbytes, self.allowed, "the card tree", "about")
+            children, parents = np.empty((count, rules.state_size), np.int64), np.empty(count, np.int64)
+            labels, new_weights = np.full((count, 2), -1, np.int8), np.empty(count)
             _children(
                 kernel.current_player,
                 kernel.legal_actions,
@@ -279,28 +192,79 @@ class _Walk:
             states, weights, order = children, new_weights, order[parents]
 
 
-def _number(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each row, equal for equal rows, and the first row of each number."""
-    number, first = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
-    return number, first[: _enumerate(keys, number, first)]
+def _layers(walk: _Walk, player: int, histories: Histories) -> list[Layer]:
+    """A player's views sorted by hand; their nodes come later."""
+    layers: list[Layer] = []
+    places: list[np.ndarray] = []
+    hands = np.empty(0, np.int32)
+    walk.by_hand.append([])
+    for turn in range(histories.turns):
+        known = walk.views[player][turn]
+        parent, label, num_labels, order = (np.concatenate(part) for part in zip(*known.parts, strict=True))
+        walk.views[player][turn] = _Views(1)  # its keys are no longer needed
+        hands = np.arange(len(parent), dtype=np.int32) if turn == 0 else hands[parent]
+        by_hand = np.argsort(hands, kind="stable")
+        walk.by_hand[player].append(by_hand)
+        place = np.empty(len(by_hand), np.int32)
+        place[by_hand] = np.arange(len(by_hand), dtype=np.int32)
+        places.append(place)
+        if turn > 0:
+            parent = places[turn - 1][parent]
+        parent, label, num_labels, order = (array[by_hand] for array in (parent, label, num_labels, order))
+        after, bets = histories.after[turn][order], histories.bets[turn][order]
+        choices = np.where(num_labels > 1, num_labels, 0).astype(np.int64)
+        first_view = np.searchsorted(hands[by_hand], np.arange(len(places[0]) + 1)).astype(np.int64)
+        nothing = np.empty(0, np.int32)
+        starts = _starts(after), _starts(2 * bets + choices * after)
+        empty = nothing, nothing, np.empty(0, np.float32), np.empty(0, np.int8)
+        layers.append(Layer(parent, label, num_labels, order, *starts, *empty, first_view))
+    return layers
+
+
+def _numbered(layers: list[list[Layer]], walk: _Walk) -> list[list[Layer]]:
+    """The layers with their nodes, by the new numbers of views."""
+    done: list[list[Layer]] = [[], []]
+    for turn in range(walk.turns):
+        own = [np.concatenate([part[player] for part in walk.nodes[turn]]) for player in (0, 1)]
+        weight, winner = (np.concatenate([part[which] for part in walk.nodes[turn]]) for which in (2, 3))
+        walk.nodes[turn] = []
+        for player in (0, 1):
+            place = np.empty(len(walk.by_hand[player][turn]), np.int32)
+            place[walk.by_hand[player][turn]] = np.arange(len(place), dtype=np.int32)
+            own[player] = place[own[player]]
+        for player in (0, 1):
+            by_view = np.argsort(own[player], kind="stable")
+            first_node = np.searchsorted(own[player][by_view], np.arange(len(layers[player][turn].parent) + 1))
+            wins = (winner[by_view] == player).astype(np.int8) if len(winner) else winner
+            nodes = first_node.astype(np.int32), own[1 - player][by_view], weight[by_view], wins
+            done[player].append(
+                layers[player][turn]._replace(first_node=nodes[0], other=nodes[1], weight=nodes[2], wins=nodes[3])
+            )
+    return done
+
+
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 @compiled
-def _enumerate(keys, number, first):
-    size = 16
-    while size < 2 * len(keys):
-        size *= 2
-    table = np.full(size, EMPTY, np.int32)
-    count = 0
+def _reenter(table, keys, count):
+    for row in range(count):
+        table[find_slot(table, keys, keys[row])] = row
+
+
+@compiled
+def _enumerate(table, known, count, keys, number, new):
+    """Gives each row of `keys` the number of its view; new ones go behind those known. Returns how many there are."""
+    first = count
     for row in range(len(keys)):
-        slot = find_slot(table, keys, keys[row])
+        slot = find_slot(table, known, keys[row])
         if table[slot] == EMPTY:
-            table[slot] = row
-            number[row] = count
-            first[count] = row
+            table[slot] = count
+            known[count] = keys[row]
+            new[count - first] = row
             count += 1
-        else:
-            number[row] = number[table[slot]]
+        number[row] = table[slot]
     return count
 
 
@@ -313,7 +277,7 @@ _STATES = types.Array(types.int64, 2, "C")
     FUNCTION_TYPES["information_key"],
     _STATES,
     types.Array(types.int64, 3, "C"),
-    types.Array(types.int16, 2, "C"),
+    types.Array(types.int8, 2, "C"),
     types.Array(types.int64, 1, "C"),
 )
 def _look(current_player, legal_actions, information_key, states, keys, num_labels, movers):
@@ -356,7 +320,7 @@ def _count_children(current_player, legal_actions, apply_action, chance_outcomes
     types.Array(types.float64, 1, "C"),
     _STATES,
     types.Array(types.int64, 1, "C"),
-    types.Array(types.int16, 2, "C"),
+    types.Array(types.int8, 2, "C"),
     types.Array(types.float64, 1, "C"),
 )
 def _children(

@@ -1,0 +1,179 @@
+"""How much a strategy of Toepen can lose: exact best responses, hand by hand.
+
+python -m experiments.toepen_response --player=expert --hands=50        an estimate with an interval
+python -m experiments.toepen_response --player=runs/toepen_expert --exact --executor=processes:2
+python -m experiments.toepen_response --player=places --minutes=2 --hands=50
+
+The value of a hand is exact. `--exact` takes one hand of each orbit of suits in both seats, weighted by the orbit's
+size (2,262 a seat in the full game): NashConv itself. `--hands` draws hands at random: an unbiased estimate. Values are
+filed as they come; --resume goes on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+from absl import flags
+
+import cardspiel  # noqa: F401
+from cardtable.files import read_arrays, write_arrays
+from cardtable.match import Estimate
+from cardtable.parameters import UserError
+from cardtable.player import read_player_file
+from experiments.running import tables
+from experiments.running.command import command, start
+from experiments.running.directory import RunDirectory, write_csv
+from experiments.running.flags import (
+    chosen_executor,
+    define_count,
+    define_executor,
+    define_number,
+    define_out,
+    define_seed,
+    open_directory,
+)
+from experiments.toepen import openings
+from experiments.toepen.frontier import sizes_of
+from experiments.toepen.training import toepen
+from solvers.mccfr import ExternalSamplingSolver
+from solvers.toepen.block_player import load_blocks
+from solvers.toepen.blocks import Blocks
+from solvers.toepen.histories import betting_histories
+from solvers.toepen.places_table import blocks_of_table
+from solvers.toepen_response import Question, hand_orbits, hand_value, random_hands
+from toepen_spiel.game import EXPERT
+
+FLAGS = flags.FLAGS
+CONFIDENCE = 1.96
+SECONDS_BETWEEN_FILES = 20.0
+VALUES = "values.npz"
+UNIFORM, PLACES, SHIPPED = "uniform", "places", "expert"
+
+
+def policy(game: pyspiel.Game, hand_size: int) -> Blocks:
+    """The policy that the flags name."""
+    if FLAGS.player == UNIFORM:
+        return Blocks.nothing()
+    if FLAGS.player == PLACES:
+        bucketed = pyspiel.load_game(f"python_bucketing(game={game},hand=places,history=stakes)")
+        solver = ExternalSamplingSolver(bucketed, seed=FLAGS.seed)
+        solver.run(1)  # compiles
+        begin, step = time.process_time(), 64
+        while time.process_time() - begin < 60 * FLAGS.minutes:
+            solver.run(step)
+            step = min(2 * step, 4096)
+        tables.console.print(f"places: {solver.iterations:,} iterations, {len(solver.table):,} information sets")
+        return blocks_of_table(solver.table, betting_histories(hand_size, FLAGS.betting), FLAGS.follow_suit)
+    folder = EXPERT if FLAGS.player == SHIPPED else Path(FLAGS.player)
+    head = read_player_file(folder)
+    if head["kind"] != "toepen_views":
+        raise UserError(
+            f"--player={FLAGS.player} is a saved player of the kind {head['kind']}; allowed: toepen_views (what "
+            f"experiments.toepen_expert writes), {UNIFORM}, {PLACES}, {SHIPPED}"
+        )
+    return load_blocks(folder, game, head)
+
+
+def walk_all(run: RunDirectory, question: Question, hands: np.ndarray) -> np.ndarray:
+    """[hand, seat, (best response, own)]; filed in the run directory."""
+    items = [(int(hand), seat) for hand in hands.tolist() for seat in (0, 1)]
+    file = run.path / VALUES
+    values = load_values(file, len(items)) if FLAGS.resume and file.exists() else []
+    filed, begin, done_before = time.monotonic(), time.monotonic(), len(values)
+    with chosen_executor() as executor:
+        for value in executor.map(hand_value, itertools.islice(items, len(values), None), question):
+            values.append(tuple(value))
+            if time.monotonic() - filed > SECONDS_BETWEEN_FILES:
+                filed = time.monotonic()
+                write_arrays(file, {"values": np.array(values)})
+                left = (filed - begin) / (len(values) - done_before) * (len(items) - len(values))
+                gains = np.array(values[: len(values) // 2 * 2]).reshape(-1, 2, 2)
+                so_far = float((gains[..., 0] - gains[..., 1]).sum(axis=1).mean()) if len(gains) else 0.0
+                tables.console.print(
+                    f"  {len(values)} of {len(items)} walks, gain so far {so_far:.3f}, {left / 60:.0f} minutes left"
+                )
+    write_arrays(file, {"values": np.array(values)})
+    return np.array(values).reshape(len(hands), 2, 2)
+
+
+def load_values(file: Path, most: int) -> list[tuple[float, float]]:
+    found = read_arrays(file, "a file of values").get("values")
+    if found is None or found.ndim != 2 or found.shape[1] != 2 or len(found) > most or not np.isfinite(found).all():
+        raise UserError(f"{file} is damaged; delete it to begin anew")
+    return [(float(best), float(own)) for best, own in found]
+
+
+@command
+def main() -> None:
+    parts = FLAGS.size.split("-")
+    if len(parts) != 3 or not all(part.isdigit() for part in parts):
+        raise UserError(f"--size is {FLAGS.size}; allowed: suits-ranks-hand size, such as 4-8-4")
+    sizes = sizes_of(FLAGS.size)
+    game = pyspiel.load_game(toepen(*sizes, FLAGS.betting, FLAGS.follow_suit))
+    names = ("player", "size", "betting", "follow_suit", "hands", "exact", "seed", "minutes")
+    run = open_directory({name: FLAGS[name].value for name in names})
+    question = Question(sizes, FLAGS.betting, FLAGS.follow_suit, policy(game, sizes[2]))
+    question.prepare()
+    if FLAGS.exact:
+        hands, weights = hand_orbits(*sizes)
+    else:
+        hands = random_hands(*sizes, FLAGS.hands, FLAGS.seed)
+        weights = np.full(len(hands), 1 / len(hands))
+    begin = time.process_time()
+    values = walk_all(run, question, hands)
+    gains = values[..., 0] - values[..., 1]
+    rows = [
+        {"hand": openings.hand_name(game, hand), "probability": weight}
+        | {
+            f"{name}_{seat}": float(values[index, seat, which])
+            for seat in (0, 1)
+            for which, name in enumerate(("best", "own"))
+        }
+        for index, (hand, weight) in enumerate(zip(hands.tolist(), weights.tolist(), strict=True))
+    ]
+    write_csv(run.path / "hands.csv", rows)
+    found: list[dict[str, Any]] = []
+    for name, numbers in (
+        ("gain, seat 0", gains[:, 0]),
+        ("gain, seat 1", gains[:, 1]),
+        ("NashConv", gains.sum(axis=1)),
+    ):
+        estimate = Estimate.of(numbers)
+        row = {"": name, "value": float(np.dot(weights, numbers))}
+        if not FLAGS.exact:
+            row["95 % interval"] = CONFIDENCE * estimate.standard_error
+        found.append(row | {"smallest": float(numbers.min()), "largest": float(numbers.max())})
+    write_csv(run.path / "nash_conv.csv", found)
+    tables.show(f"{FLAGS.player} in Toepen {FLAGS.size}", found)
+    how = "all hands up to suits: exact" if FLAGS.exact else f"{len(hands)} random hands, the same in both seats"
+    seconds = (time.process_time() - begin) / (2 * len(hands))
+    text = f"{how}; {seconds:.2f} processor seconds of this process a hand and seat"
+    run.write_report(
+        f"# Best responses to {FLAGS.player} in Toepen {FLAGS.size}\n\n{text}.\n\n{tables.markdown(found)}\n"
+    )
+    tables.console.print(f"{text}; written to {run.path}")
+
+
+def define_flags() -> None:
+    define_out("runs/toepen_response", resume="the hands")
+    flags.DEFINE_string(
+        "player", SHIPPED, f"{UNIFORM}, {PLACES} (trained here), {SHIPPED}, or a folder of toepen_expert"
+    )
+    flags.DEFINE_string("size", "4-8-4", "suits-ranks-hand size")
+    flags.DEFINE_bool("betting", True, "whether there is betting")
+    flags.DEFINE_bool("follow_suit", True, "whether suit must be followed")
+    define_count("hands", 40, "random hands, each in both seats", 2, seconds_each=1e-3)
+    flags.DEFINE_bool("exact", False, "all hands up to suits instead")
+    define_number("minutes", 2.0, f"processor time to train {PLACES}", 0.0)
+    define_seed("of hands and training")
+    define_executor()
+
+
+if __name__ == "__main__":
+    define_flags()
+    start(main)

@@ -1,0 +1,200 @@
+"""A policy over views of Toepen (`solvers.toepen.blocks`) as a player."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cardtable import deck
+from cardtable.compiled import compiled
+from cardtable.files import read_arrays, write_arrays
+from cardtable.parameters import UserError
+from cardtable.player import (
+    PLAYER_FILE,
+    Player,
+    drawing_player,
+    read_player_file,
+    require_same_rules,
+    write_player_file,
+)
+from cardtable.spiel import CardGame, is_game
+from solvers.toepen.blocks import (
+    CONTEXT,
+    FREE,
+    LABELS,
+    PLACES,
+    SLOT_WORDS,
+    START,
+    Blocks,
+    enter_all,
+    free_slots,
+    order_of,
+    seat_of,
+    slot_of,
+    turn_of,
+)
+from solvers.toepen.histories import betting_histories, order_now, place_in_histories
+from solvers.toepen.views import (
+    NUM_SEEN,
+    Abstraction,
+    cards_played,
+    context_word,
+    label_cards,
+    look,
+    memories_of,
+    places_word,
+    suit_numbers,
+)
+from toepen_spiel.game import EXPERT
+from toepen_spiel.rules import current_player, legal_cards
+from toepen_spiel.state import (
+    BET,
+    CALL,
+    CALLED,
+    CARDS_PLAYED,
+    CHECK,
+    FOLD,
+    HAND,
+    HAND_SIZE,
+    MAX_SUITS,
+    PHASE,
+    PLAYING,
+    RANKS,
+    SUITS,
+    TURN,
+)
+from toepen_spiel.state import BETTING as BETTING_SLOT
+
+
+def block_player(name: str, game: CardGame, blocks: Blocks) -> Player:
+    """Plays Toepen as the blocks say; uniformly where they say nothing."""
+    root = game.rules.root
+    histories = betting_histories(int(root[HAND_SIZE]), bool(root[BETTING_SLOT]))
+    memory, classes = blocks.abstraction.arrays()
+    numbers = suit_numbers()
+
+    def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        chances = np.zeros((len(rows), game.rules.num_distinct_actions))
+        _answer(states, rows, histories, (blocks.slots, blocks.numbers, numbers, memory, classes), chances)
+        return chances
+
+    return drawing_player(name, game, probabilities_rows, every_dealer=False)
+
+
+@compiled(nogil=True)
+def _answer(states, rows, histories, policy, chances):
+    slots, numbers, suits_table, memory, classes = policy
+    seen, own_numbers = np.zeros((MAX_SUITS, NUM_SEEN), np.int64), np.zeros(MAX_SUITS, np.int64)
+    memories, scratch = np.zeros(2, np.int64), np.zeros(states.shape[1], np.int64)
+    actions, labels, shares = np.zeros(64, np.int64), np.zeros(64, np.int64), np.zeros(64, np.int64)
+    for index in range(len(rows)):
+        state = states[rows[index]]
+        player = current_player(state)
+        turn, suits, ranks = state[CARDS_PLAYED], state[SUITS], state[RANKS]
+        mover = state[TURN]
+        order, history = place_in_histories(state)
+        order = order_now(state, order, mover)
+        look(state, player, cards_played(state), seen)
+        places = places_word(suits_table, seen, state[HAND + player], suits, ranks, own_numbers)
+        memories_of(state, memory, classes, scratch, memories)
+        slot = slot_of(slots, places, context_word(memories[player], player, turn, order))
+        start = slots[slot, START]
+        num_cards = state[deck.DECK_SIZE]
+        bets, first = histories.bets[turn, order], histories.first[turn, order]
+        if state[PHASE] != PLAYING:
+            chance = 0.5 if start == FREE else np.float64(numbers[start + history - first])
+            if mover == player:
+                chances[index, num_cards + BET] = chance
+                chances[index, num_cards + CHECK] = 1.0 - chance
+            else:
+                chances[index, num_cards + CALL] = chance
+                chances[index, num_cards + FOLD] = 1.0 - chance
+            continue
+        count, num_labels = label_cards(
+            own_numbers, legal_cards(state, state[HAND + player]), suits, ranks, actions, labels, shares
+        )
+        after = histories.after[turn, order]
+        place = (
+            histories.called[turn, order] + history - first
+            if state[CALLED]
+            else histories.checked[turn, order] + history
+        )
+        for card in range(count):
+            chance = 1.0 / count
+            if num_labels > 1 and start != FREE:
+                chance = np.float64(numbers[start + bets + labels[card] * after + place]) / shares[card]
+            chances[index, actions[card]] = chance
+
+
+# ------------------------------------------------------------------------------------------------ saved players
+
+KIND = "toepen_views"
+VIEWS_FILE = "views.npz"
+WHAT = "a table of views of Toepen"
+STEPS = 255  # probabilities are saved in steps of 1 / 255
+
+
+def save_blocks(folder: Path, game: CardGame, blocks: Blocks, made_by: Mapping[str, Any]) -> None:
+    """Writes a saved player; `rounded` is what comes back."""
+    entries = blocks.slots[blocks.slots[:, START] != FREE]
+    entries = entries[np.argsort(entries[:, START], kind="stable")]
+    arrays = {
+        "places": entries[:, PLACES],
+        "context": entries[:, CONTEXT],
+        "labels": entries[:, LABELS].astype(np.uint8),
+        "numbers": np.rint(blocks.numbers * STEPS).astype(np.uint8),
+    }
+    write_arrays(folder / VIEWS_FILE, arrays, compress=True)
+    write_player_file(folder, KIND, game, {"abstraction": list(blocks.abstraction)}, made_by)
+
+
+def rounded(blocks: Blocks) -> Blocks:
+    """The policy as it is after saving."""
+    numbers = np.rint(blocks.numbers * STEPS).astype(np.uint8).astype(np.float32) / np.float32(STEPS)
+    return Blocks(blocks.slots, numbers, blocks.abstraction)
+
+
+def load_blocks(folder: Path, game: CardGame, head: Mapping[str, Any]) -> Blocks:
+    """The policy in a folder; UserError if it is not one of this game."""
+    require_same_rules(folder, head, game)
+    if not is_game(head["game"], game):
+        raise UserError(f"{folder} was made for {head['game']}; it cannot play {game}")
+    kept = head["settings"].get("abstraction")
+    if not isinstance(kept, list) or len(kept) != 2 or not all(isinstance(part, str) for part in kept):
+        raise UserError(f"{folder / PLAYER_FILE}: the abstraction is missing")
+    try:
+        arrays = read_arrays(folder / VIEWS_FILE, WHAT)
+    except FileNotFoundError:
+        raise UserError(f"{folder} has no {VIEWS_FILE}") from None
+    root = game.rules.root
+    histories = betting_histories(int(root[HAND_SIZE]), bool(root[BETTING_SLOT]))
+    places, context, labels, numbers = (arrays.get(name) for name in ("places", "context", "labels", "numbers"))
+    sound = all(array is not None and array.ndim == 1 for array in (places, context, labels, numbers))
+    if not sound or not len(places) == len(context) == len(labels) or numbers.dtype != np.uint8:
+        raise UserError(f"{folder / VIEWS_FILE} is damaged or not {WHAT}: its arrays do not fit together")
+    entries = np.zeros((len(places), SLOT_WORDS), np.int64)
+    entries[:, PLACES], entries[:, CONTEXT], entries[:, LABELS] = places, context, labels
+    turn, order, seat = turn_of(entries[:, CONTEXT]), order_of(entries[:, CONTEXT]), seat_of(entries[:, CONTEXT])
+    if (turn >= histories.turns).any() or (order >= 1 << turn // 2).any() or (entries[:, LABELS] < 1).any():
+        raise UserError(f"{folder / VIEWS_FILE} is damaged or not {WHAT}: it has views that cannot be")
+    plays = (histories.mover[turn, order] == seat) & (entries[:, LABELS] > 1) & (turn < histories.turns - 1)
+    lengths = histories.bets[turn, order] + np.where(plays, entries[:, LABELS] * histories.after[turn, order], 0)
+    if lengths.sum() != len(numbers):
+        raise UserError(f"{folder / VIEWS_FILE} is damaged or not {WHAT}: {len(numbers)} numbers do not fit its views")
+    entries[:, START] = np.cumsum(lengths) - lengths
+    slots = free_slots(len(entries))
+    enter_all(entries, slots)
+    return Blocks(slots, numbers.astype(np.float32) / np.float32(STEPS), Abstraction(*kept))
+
+
+def saved_player(folder: Path, head: Mapping[str, Any], game: CardGame) -> Player:
+    """A saved player of this kind."""
+    return block_player(str(folder), game, load_blocks(folder, game, head))
+
+
+def expert(game: CardGame) -> Player:
+    """The strongest player that comes with the game; made by `experiments.toepen_expert`."""
+    return block_player("expert", game, load_blocks(EXPERT, game, read_player_file(EXPERT)))

@@ -1,0 +1,189 @@
+"""Exact best responses in Toepen of any size that is played with four cards or fewer, hand by hand.
+
+    response = HandResponse(rules, blocks)
+    response.value(hand, seat)    # (best response, what the policy itself wins), exact for that hand
+
+For one hand of the responder the walk (`solvers.toepen.response_walk`) meets everything that can happen, so its value
+is exact; averaged over all hands, or over one of each orbit of suits weighted by its size, and added over both seats,
+it is
+
+    NashConv = sum over seats of E[best response(hand) - own value(hand)].
+
+Over a random sample of hands it is an unbiased estimate with a confidence interval.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+from cardtable import deck
+from cardtable.parameters import UserError, require_player
+from cardtable.rules import Rules
+from solvers.toepen import response_walk as walk
+from solvers.toepen.blocks import Blocks
+from solvers.toepen.histories import Histories, betting_histories
+from solvers.toepen.views import NUM_SEEN, suit_numbers
+from toepen_spiel import state as slots
+from toepen_spiel.rules import toepen_rules
+
+MOST_CARDS = 5  # in a hand: beyond that a single hand takes hours
+
+
+class HandValue(NamedTuple):
+    """What one hand is worth in one seat."""
+
+    best_response: float
+    own: float  # what the policy itself wins
+
+    @property
+    def gain(self) -> float:
+        return self.best_response - self.own
+
+
+class HandResponse:
+    """Best responses to a policy over views; one thread, as it has its own workspace."""
+
+    def __init__(self, rules: Rules, blocks: Blocks, dtype: type = np.float32) -> None:
+        root = rules.root
+        self.suits, self.ranks, self.hand_size = (
+            int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE)
+        )
+        if self.hand_size > MOST_CARDS:
+            raise UserError(f"hand_size is {self.hand_size}; best responses by hands allow at most {MOST_CARDS}")
+        betting, follow_suit = bool(root[slots.BETTING]), bool(root[slots.FOLLOW_SUIT])
+        self.histories = betting_histories(self.hand_size, betting)
+        # The walk plays the cards; bets are vectors. So its states are of the game without betting.
+        self._root = toepen_rules(self.suits, self.ranks, self.hand_size, False, follow_suit).new_state()
+        self._policy = _policy(blocks, self.histories.width, self.hand_size, dtype)
+        self._work = _work(self._root, self.histories, self.suits * self.ranks, self.hand_size, dtype)
+        self._units = np.array([0.0, *(1.0 / n for n in range(1, 5))], dtype)
+
+    def value(self, hand: int, seat: int) -> HandValue:
+        """Of a hand, as a card set, in one seat."""
+        self._start(hand, seat)
+        walk.advance(self._policy, self.histories, self._work, seat, self._units, False)
+        vectors = self._work.vectors[0]
+        return HandValue(float(vectors[walk.BEST, 0]), float(vectors[walk.OWN, 0]))
+
+    def _start(self, hand: int, seat: int) -> None:
+        require_player(seat, 2)
+        cards = self.suits * self.ranks
+        if not 0 <= hand < 1 << cards or hand.bit_count() != self.hand_size:
+            raise UserError(f"hand is {hand}; allowed: sets of {self.hand_size} of the {cards} cards, as bits")
+        work = self._work
+        state = work.states[0]
+        state[:] = self._root
+        state[slots.PHASE], state[slots.TURN] = slots.PLAYING, 0
+        state[deck.DEALT + seat] = state[slots.HAND + seat] = hand
+        # His hand is unknown: what is in its slot after he has played are the cards he has played.
+        state[deck.DEALT + 1 - seat] = state[slots.HAND + 1 - seat] = 0
+        work.memories[0] = 0
+        others = [card for card in range(cards) if not hand >> card & 1]
+        count = math.comb(len(others), self.hand_size)
+        work.hands[:count] = _card_sets(len(others), self.hand_size, tuple(others))
+        buffer = work.buffers[0]
+        length = int(buffer[walk.LENGTH])
+        work.rows[: count * length] = 1.0 / count
+        work.nodes[0] = 0
+        work.nodes[0, walk.HIGH] = count
+        work.cursor[:] = 0, walk.ENTER
+
+
+class Question(NamedTuple):
+    """What workers of an executor share: a policy in a game."""
+
+    sizes: tuple[int, int, int]  # suits, ranks, hand size
+    betting: bool
+    follow_suit: bool
+    blocks: Blocks
+
+    def prepare(self) -> None:
+        """Compiles, or loads."""
+        HandResponse(toepen_rules(2, 2, 2), Blocks.nothing()).value(3, 0)
+
+
+_own = threading.local()  # a workspace for each thread
+
+
+def hand_value(question: Question, item: tuple[int, int]) -> HandValue:
+    """The value of (hand, seat): a piece of work for an executor."""
+    if getattr(_own, "question", None) is not question:
+        rules = toepen_rules(*question.sizes, question.betting, question.follow_suit)
+        _own.question, _own.response = question, HandResponse(rules, question.blocks)
+    return _own.response.value(*item)
+
+
+def hand_orbits(suits: int, ranks: int, hand_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """One hand of each orbit under renamings of suits, as card sets, and the probability of its orbit."""
+    hands = _card_sets(suits * ranks, hand_size, tuple(range(suits * ranks)))
+    by_suit = np.stack([hands >> suit * ranks & (1 << ranks) - 1 for suit in range(suits)], axis=1)
+    kinds, counts = np.unique(-np.sort(-by_suit, axis=1), axis=0, return_counts=True)
+    chosen = (kinds << ranks * np.arange(suits)).sum(axis=1)
+    return chosen, counts / counts.sum()
+
+
+def random_hands(suits: int, ranks: int, hand_size: int, count: int, seed: int) -> np.ndarray:
+    """So many hands, uniformly drawn, as card sets."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(suits * ranks, hand_size, replace=False) for _ in range(count)]
+    return (np.int64(1) << np.array(drawn, np.int64).reshape(count, hand_size)).sum(axis=1)
+
+
+def _card_sets(size: int, count: int, cards: tuple[int, ...]) -> np.ndarray:
+    chosen = np.array(list(itertools.combinations(range(size), count)), np.int64)
+    return (np.int64(1) << np.array(cards, np.int64))[chosen].sum(axis=1)
+
+
+def _policy(blocks: Blocks, width: int, hand_size: int, dtype: type) -> walk.Policy:
+    """Puts the uniform choices in front of the blocks: bets at 0, then cards for each composition of labels."""
+    runs: list[np.ndarray] = [np.full(width, 0.5)]
+    uniform = np.zeros(1 << hand_size, np.int64)
+    place = width
+    for composition in range(1, 1 << hand_size):
+        uniform[composition] = place
+        members = [len(part) for part in bin(composition)[2:].replace("1", " 1").split()]
+        for size in members:
+            runs.append(np.full(width, size / sum(members)))
+        place += width * len(members)
+    numbers = np.concatenate([*runs, blocks.numbers, np.zeros(width)]).astype(dtype)
+    memory, classes = blocks.abstraction.arrays()
+    return walk.Policy(blocks.slots, numbers, uniform, place, suit_numbers(), memory, classes)
+
+
+def _work(root: np.ndarray, histories: Histories, num_cards: int, hand_size: int, dtype: type) -> walk.Work:
+    turns, width = histories.turns, histories.width
+    unseen = num_cards - hand_size
+    capacity = [math.comb(unseen, hand_size)]
+    for played in range(hand_size):
+        left = hand_size - played
+        capacity.append(math.comb(unseen - played, left) * left)
+    lengths = [histories.most_before(min(2 * played + 1, turns)) for played in range(hand_size + 1)]
+    buffers = np.zeros((hand_size + 1, 3), np.int64)
+    buffers[1:, walk.HANDS] = np.cumsum(capacity)[:-1]
+    buffers[1:, walk.ROWS] = np.cumsum(np.multiply(capacity, lengths))[:-1]
+    buffers[:, walk.LENGTH] = lengths
+    return walk.Work(
+        states=np.zeros((turns + 1, len(root)), np.int64),
+        memories=np.zeros((turns + 1, 2), np.int64),
+        nodes=np.zeros((turns + 1, walk.NODE_WORDS), np.int64),
+        children=np.zeros((turns + 1, num_cards, walk.CHILD_WORDS), np.int64),
+        vectors=np.zeros((turns + 1, walk.NUM_VECTORS, width), dtype),
+        hands=np.zeros(sum(capacity), np.int64),
+        rows=np.zeros(int(np.dot(capacity, lengths)), dtype),
+        buffers=buffers,
+        found=np.zeros((capacity[0] + 1, walk.FOUND_WORDS), np.int64),
+        pairs=np.zeros((capacity[0] * hand_size, walk.PAIR_WORDS), np.int64),
+        seen=np.zeros((slots.MAX_SUITS, NUM_SEEN), np.int64),
+        seen_by_her=np.zeros((slots.MAX_SUITS, NUM_SEEN), np.int64),
+        own_numbers=np.zeros(slots.MAX_SUITS, np.int64),
+        cursors=np.zeros(num_cards, np.int64),
+        cards=np.zeros((3, num_cards), np.int64),
+        row=np.zeros(width, dtype),
+        stakes=(1 + histories.calls).astype(dtype),
+        cursor=np.zeros(2, np.int64),
+    )

@@ -1,0 +1,206 @@
+"""Best responses hand by hand against the exact ones of the sequence form, and what they stand on against the rules."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+
+import cardspiel  # noqa: F401
+from cardtable.parameters import UserError
+from cardtable.player import find_player
+from cardtable.spiel import CardGame
+from solvers.arrays.sequence_form import SequenceForm
+from solvers.best_response import Evaluation, evaluate_probabilities
+from solvers.mccfr import ExternalSamplingSolver
+from solvers.toepen.block_player import block_player, rounded, save_blocks
+from solvers.toepen.blocks import CONTEXT, FREE, LABELS, START, Blocks, order_of, seat_of, turn_of
+from solvers.toepen.histories import betting_histories, order_now, place_in_histories
+from solvers.toepen.places_table import blocks_of_table
+from solvers.toepen.views import Abstraction
+from solvers.toepen_deals import DealSolver
+from solvers.toepen_response import HandResponse, hand_orbits
+from toepen_spiel import state as slots
+
+
+def toepen(suits: int, ranks: int, hand_size: int, betting: bool = True, follow_suit: bool = True) -> CardGame:
+    size = f"suits={suits},ranks={ranks},hand_size={hand_size}"
+    return pyspiel.load_game(f"python_toepen({size},betting={betting},follow_suit={follow_suit})")
+
+
+def by_hands(game: CardGame, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
+    """Best response and own value of both seats, over orbits of hands."""
+    root = game.rules.root
+    hands, weights = hand_orbits(*(int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE)))
+    response = HandResponse(game.rules, blocks, np.float64)
+    values = np.array([[response.value(int(hand), seat) for hand in hands] for seat in (0, 1)])
+    means = np.einsum("shv,h->sv", values, weights)
+    return means[:, 0], means[:, 1]
+
+
+def by_sequences(game: CardGame, blocks: Blocks, quotient: bool) -> Evaluation:
+    """The same by `solvers.best_response`, from the policy as a player."""
+    form = SequenceForm.from_game(pyspiel.load_game(f"python_card_isomorphism(game={game})") if quotient else game)
+    size = game.rules.state_size
+    numbers, arrays = zip(
+        *((number, state.array.copy()) for number, state in form.representative_states()), strict=True
+    )
+    states = np.ascontiguousarray(np.stack(arrays)[:, :size])
+    chances = block_player("policy", game, blocks).probabilities_rows(states, np.arange(len(states)))
+    probabilities = np.ones(form.num_sequences)
+    label = form.game.rules.origin.label if quotient else None
+    for number, array, row in zip(numbers, arrays, chances, strict=True):
+        legal = form.legal_actions(number).tolist()
+        if label is not None:
+            named = dict.fromkeys(legal, 0.0)
+            for action in np.flatnonzero(row):
+                named[int(label(array, action))] += row[action]
+            probabilities[form.sequences(number)] = [named[action] for action in legal]
+        else:
+            probabilities[form.sequences(number)] = row[legal]
+    return evaluate_probabilities(form, probabilities)
+
+
+def random_blocks(game: CardGame, abstraction: Abstraction, seed: int) -> Blocks:
+    """Random probabilities in the views of a short training."""
+    solver = DealSolver(game, abstraction)
+    solver.run(300)
+    blocks = solver.blocks()
+    rng = np.random.default_rng(seed)
+    numbers = rng.random(len(blocks.numbers))
+    root = game.rules.root
+    histories = betting_histories(int(root[slots.HAND_SIZE]), bool(root[slots.BETTING]))
+    for row in blocks.slots[blocks.slots[:, START] != FREE]:
+        turn, order = int(turn_of(row[CONTEXT])), int(order_of(row[CONTEXT]))
+        plays = histories.mover[turn, order] == seat_of(row[CONTEXT]) and turn < histories.turns - 1
+        if plays and row[LABELS] > 1:
+            start, after = row[START] + histories.bets[turn, order], histories.after[turn, order]
+            part = numbers[start : start + row[LABELS] * after].reshape(row[LABELS], after)
+            part /= part.sum(axis=0)
+    return Blocks(blocks.slots, numbers, abstraction)
+
+
+def compare(game: CardGame, blocks: Blocks, quotient: bool = False) -> Evaluation:
+    best, own = by_hands(game, blocks)
+    expected = by_sequences(game, blocks, quotient)
+    assert best == pytest.approx(expected.best_response_values, abs=1e-9)
+    assert own == pytest.approx(expected.values, abs=1e-9)
+    return expected
+
+
+def test_uniform_policy() -> None:
+    """Known values of the uniform policy."""
+    best, own = by_hands(toepen(3, 2, 2), Blocks.nothing())
+    assert best == pytest.approx([1.591666667, 0.666666667], abs=1e-9)
+    assert own == pytest.approx([0.392447917, -0.392447917], abs=1e-9)
+    best, _ = by_hands(toepen(2, 3, 2, betting=False), Blocks.nothing())
+    assert best == pytest.approx([0.444444444, -0.133333333], abs=1e-9)
+
+
+@pytest.mark.parametrize(("betting", "follow_suit"), list(itertools.product((True, False), repeat=2)))
+def test_random_policies(betting: bool, follow_suit: bool) -> None:
+    game = toepen(2, 3, 2, betting, follow_suit)
+    for abstraction in (Abstraction(), Abstraction("both", "01234560")):
+        compare(game, random_blocks(game, abstraction, 3))
+
+
+def test_table_of_an_abstraction() -> None:
+    """A table of `places`, whose tied positions are averaged."""
+    game = toepen(3, 2, 2)
+    bucketed = pyspiel.load_game(f"python_bucketing(game={game},hand=places,history=stakes)")
+    solver = ExternalSamplingSolver(bucketed, seed=1)
+    solver.run(2000)
+    found = compare(game, blocks_of_table(solver.table, betting_histories(2, True), True))
+    assert 0 < found.nash_conv < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "quotient"), [((3, 3, 2), False), ((3, 3, 3), True), ((4, 4, 3), True)])
+def test_larger_games(size: tuple[int, int, int], quotient: bool) -> None:
+    game = toepen(*size)
+    policies = [random_blocks(game, Abstraction("other", "00112345"), 1)]
+    if size != (4, 4, 3):
+        solver = DealSolver(game)
+        solver.run(3000)
+        policies += [Blocks.nothing(), solver.blocks()]
+    for blocks in policies:
+        compare(game, blocks, quotient)
+
+
+def test_suits_are_alike() -> None:
+    """All hands of an orbit have one value: the table treats suits alike."""
+    game = toepen(3, 2, 2)
+    response = HandResponse(game.rules, random_blocks(game, Abstraction("other", "00112345"), 5), np.float64)
+    values = [response.value(1 << first | 1 << second, 1) for first, second in ((0, 3), (0, 5), (1, 2), (3, 4))]
+    assert np.ptp([value.best_response for value in values]) < 1e-12
+
+
+def test_histories_are_those_of_the_rules() -> None:
+    """Random games: the number of a betting history stands where calls, last bettor and leaders say."""
+    game = toepen(3, 3, 3)
+    histories = betting_histories(3, True)
+    assert [histories.most_before(turn) for turn in range(7)] == [1, 2, 4, 7, 12, 20, 33]
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            array = state.array
+            if not state.is_chance_node():
+                mover, turn = int(array[slots.TURN]), int(array[slots.CARDS_PLAYED])
+                order, place = place_in_histories(array)
+                order = order_now(array, order, mover)
+                if array[slots.PHASE] == slots.DECIDING:
+                    assert histories.mover[turn, order] == mover
+                    assert histories.calls[turn, order, place] == array[slots.ANTE] - 1
+                    assert histories.bettor[turn, order, place] == array[slots.LAST_BETTOR] + 1
+                    assert 0 <= place - histories.first[turn, order] < histories.bets[turn, order]
+            state.apply_action(int(rng.choice(state.legal_actions())))
+
+
+def test_training_lowers_nash_conv_and_goes_on_from_a_state() -> None:
+    game = toepen(3, 3, 2)
+    solver = DealSolver(game, Abstraction("other", "00112345"), seed=4)
+    solver.run(1000)
+    state = solver.get_state()
+    solver.run(4000)
+    best, own = by_hands(game, solver.blocks())
+    assert 0 < (best - own).sum() < 0.35  # `places` with the stakes only cannot go below 0.4
+    again = DealSolver(game, Abstraction("other", "00112345"), seed=4)
+    again.set_state(state)
+    again.run(4000)
+    assert np.array_equal(again.blocks().numbers, solver.blocks().numbers)
+    with pytest.raises(ValueError, match="the solver state is one of"):
+        DealSolver(game, seed=5).set_state(state)
+
+
+def test_saved_player(tmp_path: Path) -> None:
+    game = toepen(3, 2, 2)
+    blocks = random_blocks(game, Abstraction("other", "00112345"), 6)
+    save_blocks(tmp_path, game, blocks, {})
+    player = find_player(str(tmp_path), game)
+    state = game.new_initial_state()
+    while state.is_chance_node():
+        state.apply_action(state.legal_actions()[0])
+    rows = state.array[None, :].copy(), np.zeros(1, np.int64)
+    expected = block_player("policy", game, rounded(blocks)).probabilities_rows(*rows)
+    assert np.array_equal(player.probabilities_rows(*rows), expected)
+    with pytest.raises(UserError, match="was made for"):
+        find_player(str(tmp_path), toepen(3, 3, 2))
+    (tmp_path / "views.npz").write_bytes(b"nothing")
+    with pytest.raises(UserError, match="damaged"):
+        find_player(str(tmp_path), game)
+
+
+def test_bad_input() -> None:
+    response = HandResponse(toepen(3, 2, 2).rules, Blocks.nothing(), np.float64)
+    with pytest.raises(UserError, match="hand is 7"):
+        response.value(7, 0)
+    with pytest.raises(UserError):
+        response.value(3, 2)
+    with pytest.raises(UserError, match="hand_size is 6"):
+        HandResponse(toepen(4, 8, 6).rules, Blocks.nothing())
+    with pytest.raises(UserError, match="memory is"):
+        DealSolver(toepen(3, 2, 2), Abstraction("all"))
