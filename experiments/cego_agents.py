@@ -71,7 +71,7 @@ def main() -> None:
         tables.show(title, rows)
         write_csv(directory.path / f"{file}.csv", found[file])
 
-    with chosen_executor() as executor:
+    with chosen_executor(directory.path) as executor:
         for subgame in FLAGS.subgames:
             game, agents = _game(subgame), players[subgame]
             learnt = [name for name in agents if name != "random"]

@@ -66,7 +66,7 @@ def main() -> None:
     else:
         folder = Path(FLAGS.solved)
         folder.mkdir(parents=True, exist_ok=True)
-        with chosen_executor() as executor, LateProgress("solving deals", sum(counts)) as progress:
+        with chosen_executor(directory.path) as executor, LateProgress("solving deals", sum(counts)) as progress:
             train, test = (
                 solved_deals(count, seed + place, executor, folder, progress.advance)
                 for place, count in enumerate(counts)

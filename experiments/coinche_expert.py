@@ -75,7 +75,7 @@ def main() -> None:
 
     matches: dict[tuple[int, int], Filed] = {}
     pairs = list(itertools.combinations(range(len(players)), 2))
-    with chosen_executor() as executor, LateProgress("playing", 2 * deals * len(pairs)) as progress:
+    with chosen_executor(directory.path) as executor, LateProgress("playing", 2 * deals * len(pairs)) as progress:
         for i, j in pairs:
             file = directory.path / f"match_{i}_{j}.npz"
             if FLAGS.resume and file.exists():

@@ -10,6 +10,7 @@ report compares what happened with the claims C3, C4, C5, C9 and C10. A run that
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from absl import flags
 from rich.progress import track
@@ -45,7 +46,7 @@ define_out("runs/coinche_ppo", resume="the runs")
 define_executor()
 
 LONG = "against strong"  # the most telling setting
-QUICK = {"num_envs": 4, "n_steps": 16, "batch_size": 32, "n_epochs": 1}
+QUICK: dict[str, Any] = {"num_envs": 4, "n_steps": 16, "batch_size": 32, "n_epochs": 1}
 QUICK_GAMES = 20
 
 
@@ -58,7 +59,7 @@ def main() -> None:
     config = {name: FLAGS[name].value for name in ("decisions", "long_decisions", "seeds", "games", "quick", "seed")}
     directory = open_directory({**config, "only": chosen})
     runs = [(name, FLAGS.seed + number) for name in chosen for number in range(FLAGS.seeds)]
-    with chosen_executor() as executor:
+    with chosen_executor(directory.path) as executor:
         quiet = not isinstance(executor, Serial)
         answers = executor.map(train_run, [job(*run) for run in runs], quiet)
         found: Curves = dict(zip(runs, track(answers, "runs", total=len(runs), disable=not quiet), strict=True))

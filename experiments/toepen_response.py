@@ -85,7 +85,7 @@ def walk_all(run: RunDirectory, question: Question, hands: np.ndarray) -> np.nda
     file = run.path / VALUES
     values = load_values(file, len(items)) if FLAGS.resume and file.exists() else []
     filed, begin, done_before = time.monotonic(), time.monotonic(), len(values)
-    with chosen_executor() as executor:
+    with chosen_executor(run.path) as executor:
         for value in executor.map(hand_value, itertools.islice(items, len(values), None), question):
             values.append(tuple(value))
             if time.monotonic() - filed > SECONDS_BETWEEN_FILES:

@@ -16,6 +16,7 @@ killed goes on with --resume, bit by bit. Seconds are CPU seconds of the process
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -67,10 +68,11 @@ def main() -> None:
         FLAGS.quick,
         _settings(FLAGS.learner),
     )
-    with chosen_executor() as executor:
+    out = FLAGS.out or f"runs/{file_name(f'train_{FLAGS.learner}_{FLAGS.game}')}"
+    with chosen_executor(Path(out)) as executor:
         train(
             options,
-            FLAGS.out or f"runs/{file_name(f'train_{FLAGS.learner}_{FLAGS.game}')}",
+            out,
             Limits(FLAGS.iterations, FLAGS.seconds),
             resume=FLAGS.resume,
             overwrite=FLAGS.overwrite,

@@ -109,11 +109,10 @@ class PPO:
 
     def layers(self) -> Layers:
         """The policy network."""
-        found = [module for module in self._model.policy.mlp_extractor.policy_net if hasattr(module, "weight")]
-        return [
-            (layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy())
-            for layer in [*found, self._model.policy.action_net]
-        ]
+        policy = self._model.policy
+        modules = [*policy.mlp_extractor.policy_net, policy.action_net]
+        linear = [module for module in modules if isinstance(module, torch.nn.Linear)]
+        return [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
 
     def player(self) -> Player:
         return policy_player("ppo", self.game, self.layers())
