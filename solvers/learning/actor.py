@@ -20,9 +20,8 @@ from numba import types
 
 from cardtable.compiled import compiled, entry_point
 from cardtable.parameters import UserError
-from cardtable.player import Player
 from cardtable.randomness import below, lot, streams, uniform
-from cardtable.rows import deal_rows, returns_of_rows, settle, step_rows
+from cardtable.rows import deal_rows, returns_of_rows
 from cardtable.rules import (
     ADDRESSES,
     INTEGERS,
@@ -30,17 +29,12 @@ from cardtable.rules import (
     STREAMS,
     TERMINAL,
     kernel_at,
-    player_addresses,
-    player_at,
 )
 from cardtable.spiel import CardGame, load_game
 from solvers.learning.action_values import TENSORS, ActionValues, Shape
-from solvers.learning.playouts import sizes_of
+from solvers.learning.company import Company, Seating, require_seating
 
-LEARNS, COMPILED, IN_ROWS = range(3)  # how a seat is played
 LOTS = 1 << 20  # shares of minds are rounded to this
-
-Seating = tuple[Player | None, ...]  # who sits where; None: a seat that learns
 
 
 class Chunk(NamedTuple):
@@ -94,14 +88,11 @@ def _acting_again(game: str, *rest: Any) -> Acting:
 
 
 def require_seatings(game: pyspiel.Game, seatings: Sequence[Seating]) -> None:
-    """UserError unless each has a place for everybody, and one of them for somebody who learns."""
-    if not seatings or any(len(seating) != game.num_players() for seating in seatings):
-        raise UserError(f"a seating has {game.num_players()} places, one for each seat")
-    if not all(any(player is None for player in seating) for seating in seatings):
-        raise UserError("in a seating everybody is a fixed player; allowed: at least one seat that learns")
-    for player in (player for seating in seatings for player in seating if player is not None):
-        if player.choose_rows is None:
-            raise UserError(f"the player {player.name!r} exists as a bot only and cannot sit with learners")
+    """UserError unless there is one, and each has a place for everybody and one for somebody who learns."""
+    if not seatings:
+        raise UserError("there is no seating; allowed: one or more")
+    for seating in seatings:
+        require_seating(game, seating)
 
 
 def play(acting: Acting, chunk: Chunk) -> Played:
@@ -113,16 +104,13 @@ def play(acting: Acting, chunk: Chunk) -> Played:
     mind_of = np.stack([_drawn_minds(acting.minds, own[:, seat]) for seat in range(players)], axis=1)
     states = np.empty((chunk.games, rules.state_size), np.int64)
     deal_rows(acting.addresses, rules.root, states, np.arange(chunk.games), cards)
-    kinds = np.array([_kind_of(player) for player in seating], np.int64)
-    choosers = player_addresses(tuple(_chooser(player) for player in seating))
-    sizes, turn = sizes_of(rules), np.empty(chunk.games, np.int64)
+    company = Company(rules, seating)
     found: list[tuple[np.ndarray, ...]] = []
     while True:
-        _advance_rows(acting.addresses, choosers, kinds, states, cards, own, sizes, turn)
-        if (turn == TERMINAL).all():
+        turn = company.play_on(states, cards, own)
+        learning = np.flatnonzero(turn != TERMINAL)
+        if len(learning) == 0:
             break
-        _ask_others(acting, seating, kinds, states, own, sizes, turn)
-        learning = np.flatnonzero(np.isin(turn, np.flatnonzero(kinds == LEARNS)))
         for number in range(len(acting.minds)):
             rows = learning[mind_of[learning, turn[learning]] == number]
             if len(rows):
@@ -145,41 +133,6 @@ def _drawn_minds(minds: Sequence[Mind], own: np.ndarray) -> np.ndarray:
     return np.searchsorted(limits / limits[-1], (lot(own, LOTS) + 0.5) / LOTS)
 
 
-def _kind_of(player: Player | None) -> int:
-    if player is None:
-        return LEARNS
-    return COMPILED if player.compiled is not None else IN_ROWS
-
-
-def _chooser(player: Player | None) -> Any:
-    return _nobody if player is None or player.compiled is None else player.compiled
-
-
-def _ask_others(
-    acting: Acting,
-    seating: Seating,
-    kinds: np.ndarray,
-    states: np.ndarray,
-    own: np.ndarray,
-    sizes: np.ndarray,
-    turn: np.ndarray,
-) -> None:
-    """Players who answer in rows move wherever it is their turn."""
-    for player in dict.fromkeys(seating):
-        held = [seat for seat, other in enumerate(seating) if other is player]
-        if player is None or player.choose_rows is None or kinds[held[0]] != IN_ROWS:
-            continue
-        rows = np.flatnonzero(np.isin(turn, held))
-        if len(rows) == 0:
-            continue
-        asked = own[rows, turn[rows]]
-        chosen = np.ascontiguousarray(player.choose_rows(states, rows, asked), np.int64)
-        own[rows, turn[rows]] = asked
-        bad = step_rows(acting.addresses, states, rows, chosen, sizes)
-        if bad >= 0:
-            raise ValueError(f"the player {player.name!r} chose action {chosen[bad]}, which is not legal")
-
-
 def _decide(
     acting: Acting, number: int, states: np.ndarray, rows: np.ndarray, own: np.ndarray, turn: np.ndarray
 ) -> tuple[np.ndarray, ...]:
@@ -193,36 +146,6 @@ def _decide(
     own[rows, seats] = asked
     _apply_rows(acting.addresses, states, rows, actions[np.arange(len(rows)), places])
     return before, rows, seats, places, counts, np.full(len(rows), number)
-
-
-@compiled
-def _nobody(state, generator):
-    return -1
-
-
-@entry_point(
-    ADDRESSES,
-    ADDRESSES,
-    INTEGERS,
-    STATES,
-    STREAMS,
-    types.Array(types.uint64, 3, "C"),
-    INTEGERS,
-    INTEGERS,
-    nogil=True,
-)
-def _advance_rows(addresses, players, kinds, states, streams, own, sizes, turn):
-    """Chance, forced moves and compiled players, until somebody else has a choice or the game is over."""
-    kernel = kernel_at(addresses)
-    actions = np.empty(max(sizes[0], sizes[1]), np.int64)
-    probabilities = np.empty(sizes[1])
-    for row in range(len(states)):
-        state = states[row]
-        seat = settle(kernel, state, streams[row], actions, probabilities)
-        while seat != TERMINAL and kinds[seat] == COMPILED:
-            kernel.apply_action(state, player_at(players, seat)(state, own[row, seat]))
-            seat = settle(kernel, state, streams[row], actions, probabilities)
-        turn[row] = seat
 
 
 @entry_point(ADDRESSES, STATES, INTEGERS, INTEGERS, nogil=True)

@@ -16,7 +16,8 @@ from cardtable.rules import Rules
 from solvers.deep_cfr.settings import find_device
 from solvers.learning.action_learner import ActionLearner
 from solvers.learning.action_values import shape_for
-from solvers.learning.actor import Chunk, Seating, require_seatings
+from solvers.learning.actor import Chunk, require_seatings
+from solvers.learning.company import Seating
 from solvers.learning.players import Saved, value_player, write_values
 from solvers.learning.states import require_state
 from solvers.learning.trainer import game_identity, require_iterations
