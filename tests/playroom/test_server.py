@@ -5,6 +5,9 @@ import http.client
 import json
 import random
 import re
+import socket
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -297,3 +300,32 @@ def test_a_game_of_openspiel_and_a_pasted_record(address: Address) -> None:
         state.apply_action(action)
     assert end["text"] == str(state)
     assert result["returns"] == state.returns()
+
+
+def started(folder: Path) -> tuple[subprocess.Popen[str], Address]:
+    """A server in a process of its own."""
+    command = [sys.executable, "-m", "playroom", "--no-browser", "--port=0", "--seed=5", f"--folder={folder}"]
+    process = subprocess.Popen([*command, "--game=python_kuhn_collab"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    url = process.stdout.readline().split()[-1]
+    return process, Address(socket.socket(), int(url.rstrip("/").rpartition(":")[2]), url, (), None)
+
+
+@pytest.mark.slow
+def test_kill_minus_nine(tmp_path: Path) -> None:
+    process, address = started(tmp_path)
+    with visiting(address) as visit:
+        view = seated(visit)
+        token = json.loads(next(text for text in visit.frames if '"session"' in text))["token"]
+    process.kill()
+    process.wait()
+    process, address = started(tmp_path)
+    try:
+        with visiting(address) as visit:
+            visit.say("hello", session=token)
+            assert visit.hear("view")["view"] == view
+            visit.say("play", action=view["actions"][0][0], moves=view["moves"])
+            assert visit.hear("view")["view"]["moves"] == view["moves"] + 1
+    finally:
+        process.terminate()
+        process.wait()
