@@ -78,8 +78,10 @@ class Thinker:
         number = next(self._ids)
         self.jobs += 1
         seconds = job.get("seconds")
-        loading = job["do"] in ("prepare", "solve") or self.jobs <= 2 or seconds is None
-        patience = LOADING_SECONDS if loading else PATIENCE_FACTOR * seconds + PATIENCE_SECONDS
+        loading = job["do"] in ("prepare", "solve") or self.jobs <= 2
+        patience = LOADING_SECONDS
+        if seconds is not None and not loading:
+            patience = PATIENCE_FACTOR * seconds + PATIENCE_SECONDS
         try:
             self.process.stdin.write(json.dumps({**job, "id": number}).encode() + b"\n")
             await self.process.stdin.drain()

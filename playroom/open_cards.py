@@ -31,7 +31,7 @@ def best_points(state: pyspiel.State) -> dict[int, int] | None:
     played = int(array[slots.CARDS_PLAYED])
     start = played - played % slots.MAX_PLAYERS
     trick = [int(slots.played_card(array, index)) for index in range(start, played)]
-    leader = int(slots.player_of(array, start))
+    leader = (state.current_player() - len(trick)) % slots.MAX_PLAYERS
     hands = [int(array[slots.HAND + seat]) for seat in range(slots.MAX_PLAYERS)]
     north_south = solve_cards(hands, int(array[slots.TRUMP]), leader, trick)
     if state.current_player() % 2 == 0:

@@ -14,6 +14,7 @@ from cardtable.parameters import UserError
 from playroom.room import House
 from playroom.server import LONGEST_MESSAGE, LOOPBACK, make_app
 
+BACKLOG = 128
 TOKEN_VARIABLE = "PLAYROOM_TOKEN"
 
 
@@ -43,6 +44,7 @@ def bind(host: str, port: int) -> Address:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
+        sock.listen(BACKLOG)  # from now on whoever knows the address may come, and waits until we serve
     except OSError as error:
         sock.close()
         reason = error.strerror or error

@@ -20,6 +20,7 @@ import numpy as np
 from cardtable.match import Estimate
 from cardtable.parameters import UserError
 from playroom import catalog
+from playroom.advisers import Advisers
 from playroom.analysis import analyse
 from playroom.compute import QUICK, SEARCH, Compute, FailedError, OverrunError
 from playroom.keeping import Journal, Settings, hash_of, name_of
@@ -28,8 +29,6 @@ from playroom.table import Table
 
 _LOG = logging.getLogger("playroom")
 Frame = dict[str, Any]
-HINT_SEED = 0x5EED  # hints draw other random numbers than the players
-EQUILIBRIUM = "equilibrium"
 
 
 class Session:
@@ -53,7 +52,7 @@ class Session:
         self._fallbacks: list[int] = []
         self._quick: dict[str, bool] = {}
         self._rotate = True
-        self._solutions: dict[str, dict[str, Any]] = {}
+        self._advisers = Advisers(settings, compute, folder, self.token_hash[:12])
         self._record: Record | None = None
         self._result: Frame | None = None
         self._moving: asyncio.Task[None] | None = None
@@ -99,16 +98,8 @@ class Session:
             "seat": self.seat,
             "deals": self.settings.deals,
             "rival": self.settings.rival,
-            "advisers": self.advisers(),
+            "advisers": self._advisers.listed(),
         }
-
-    def advisers(self) -> list[dict[str, Any]]:
-        """Who can be asked; a solution says how far from an equilibrium it is at most."""
-        listed: list[dict[str, Any]] = []
-        if self._solutions:
-            worst = max(float(found["exploitability"]) for found in self._solutions.values())
-            listed.append({"name": EQUILIBRIUM, "exploitability": worst})
-        return listed + [{"name": name} for name in self.settings.advisers]
 
     # ------------------------------------------------------------------------------------------------ opening
 
@@ -125,7 +116,8 @@ class Session:
         for name, found in zip(players, about, strict=True):
             self._quick[name] = found["quick"]
             self._rotate = self._rotate and (found["every_dealer"] or name not in others)
-        await self._find_solution()
+        if self.seat is not None:
+            await self._advisers.find_solution(self.game)
         if events:
             self._restore(events)
         else:
@@ -136,15 +128,6 @@ class Session:
         for frame in self.greeting():
             self._send(frame)
         self.go_on()
-
-    async def _find_solution(self) -> None:
-        """Small games are solved; what is too large says so within a moment."""
-        if self.seat is None or not catalog.worth_solving(self.game):
-            return
-        job = {"do": "solve", "game": str(self.game), "folder": str(self._folder / "solutions"), "seconds": 10.0}
-        with contextlib.suppress(UserError, OverrunError, FailedError):
-            found = await self._compute.ask(job, SEARCH)
-            self._solutions = {entry["game"]: entry for entry in found}
 
     def _restore(self, events: list[dict[str, Any]]) -> None:
         """Plays the journal again; what does not fit any more is left out."""
@@ -329,54 +312,28 @@ class Session:
         table = self.require_open()
         if self.seat is None or table.turn != self.seat:
             raise UserError("hints are given when it is your turn")
-        self._ask(self._hint(table, self._adviser(adviser, table)))
-
-    def _adviser(self, name: str | None, table: Table) -> str:
-        known = [entry["name"] for entry in self.advisers()]
-        name = known[0] if name is None and known else name
-        if name not in known:
-            raise UserError(f"nobody here is called {name!r}; allowed: {', '.join(known)}")
-        return self._solutions[str(table.game)]["path"] if name == EQUILIBRIUM else name
+        self._ask(self._hint(table, self._advisers.chosen(adviser, table)))
 
     async def _hint(self, table: Table, adviser: str) -> None:
         moves = table.moves
-        found = await self._advice(self._position(table), adviser)
+        found = await self._advisers.advice(self._position(table), adviser)
         if table is self.table and table.moves == moves:
             self._say("hint", moves=moves, **found)
-
-    async def _advice(self, position: dict[str, Any], adviser: str) -> dict[str, Any]:
-        seed = position["seed"] ^ HINT_SEED
-        job = {**position, "do": "advise", "player": adviser, "seed": seed, "seconds": 3 * self.settings.limit}
-        found: dict[str, Any] = await self._compute.ask(job, SEARCH)
-        solved = next((entry for entry in self._solutions.values() if entry["path"] == adviser), None)
-        name = EQUILIBRIUM if solved else adviser
-        return {**found, "adviser": name, **({"exploitability": solved["exploitability"]} if solved else {})}
 
     def analyse(self, adviser: str | None) -> None:
         """Looks at every decision of the deal that was just played; the answer comes as frames."""
         table = self.require_open()
         if self._record is None or self._result is None:
             raise UserError("analysis comes after the deal")
-        chosen = self._adviser(adviser, table)
+        chosen = self._advisers.chosen(adviser, table)
 
         async def work() -> None:
             assert self._record is not None
-            async for frame in analyse(self._record, self.seat, chosen, self._advice_at, self._open_cards_at):
+            ask = self._advisers
+            async for frame in analyse(self._record, self.seat, chosen, ask.advice_at, ask.open_cards_at):
                 self._say("analysis", **frame)
 
         self._ask(work())
-
-    async def _advice_at(self, game: str, history: list[int], moves: int, adviser: str) -> dict[str, Any]:
-        return await self._advice({**self._at(game, history), "moves": moves}, adviser)
-
-    async def _open_cards_at(self, game: str, history: list[int]) -> dict[str, int] | None:
-        job = {**self._at(game, history), "do": "double_dummy", "seconds": 20.0}
-        found: dict[str, int] | None = await self._compute.ask(job, SEARCH)
-        return found
-
-    def _at(self, game: str, history: list[int]) -> dict[str, Any]:
-        position = {"game": game, "history": history, "table": f"{self.token_hash[:12]} analysis"}
-        return {**position, "seed": self.settings.seed, "deal": self.deal, "moves": 0}
 
     def replay(self, step: int) -> Frame:
         """The finished deal, step by step with open hands."""

@@ -153,13 +153,12 @@ function handNode(state, play) {
     const card = el("button", {
       type: "button",
       class: `hand-card${allowed ? " legal" : ""}${choosing && !allowed ? " dim" : ""}`,
-      "aria-label": allowed ? spoken(name) : `${spoken(name)}, ${why}`,
       "aria-disabled": allowed ? null : "true",
       data: { card: name, ...(allowed ? { action } : {}) },
       vars: { i: index },
       on: { click: () => play(allowed ? action : null, why) },
     });
-    card.append(face(name));
+    card.append(face(name), el("span", { class: "unseen", text: allowed ? spoken(name) : `${spoken(name)}, ${why}` }));
     const hint = allowed ? badge(bars.get(name)) : null;
     if (hint) card.append(hint);
     hand.append(el("div", { class: "holder", vars: { i: index } }, card));

@@ -27,7 +27,7 @@ export function factsNode(state) {
       const figures = Object.entries(team.figures);
       if (!figures.length) return;
       const name = table.seat === null ? team.seats.map((seat) => seat + 1).join(" + ") : index === own ? t("us") : t("them");
-      rows.append(el("div", { class: `team${index === own ? " own" : ""}` }, el("h3", { text: name }), ...figures.map(([key, value]) => el("p", { class: `figure ${key}` }, `${t(`figure_${key}`)} `, el("b", { text: number(value) })))));
+      rows.append(el("div", { class: `team${index === own ? " ours" : ""}` }, el("h3", { text: name }), ...figures.map(([key, value]) => el("p", { class: `figure ${key}` }, `${t(`figure_${key}`)} `, el("b", { text: number(value) })))));
     });
     if (rows.childElementCount) node.append(rows);
   }
@@ -169,7 +169,7 @@ export function analysisNode(state, actions) {
   if (!analysis.finished) node.append(el("p", { role: "status", text: t("analysis_progress", { done: analysis.done, of: analysis.of }) }));
   for (const decision of analysis.decisions) {
     const costly = decision.step === analysis.costliest;
-    const cost = decision.cost === null ? "" : decision.kind === "values" ? `−${number(decision.cost, 1)}` : `${number(100 * (decision.bars.find((bar) => bar.action === decision.action)?.probability ?? 0), 0)} %`;
+    const cost = decision.cost === null ? "" : decision.kind === "values" ? (decision.cost > 0 ? `−${number(decision.cost, 1)}` : "✓") : `${number(100 * (decision.bars.find((bar) => bar.action === decision.action)?.probability ?? 0), 0)} %`;
     const open = decision.open_cards ? t("open_cards", decision.open_cards) : "";
     const item = el("details", { class: costly ? "costliest" : null });
     item.append(

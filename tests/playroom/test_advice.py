@@ -118,3 +118,28 @@ def test_the_deals_are_those_of_a_match() -> None:
     table = Table(game, seed=3, deal=5)
     piles = slice(8, 13)
     assert (table.state.array[piles] == games.states[5][piles]).all()
+
+
+@pytest.mark.slow
+def test_open_cards_know_every_legal_card_and_the_last_trick() -> None:
+    """With one card each there is nothing to decide: the value is what the side to move then takes."""
+    from playroom.open_cards import best_points
+
+    game = pyspiel.load_game("python_coinche")
+    rng = random.Random(1)
+    for deal in range(4):
+        table = Table(game, 1, deal)
+        while 32 in table.state.legal_actions():  # one call, then everybody passes
+            table.play(33 if 33 in table.state.legal_actions() else 32)
+        while table.moves < 4 + 28 + 1:
+            values = best_points(table.state)
+            assert values is not None
+            assert sorted(values) == table.state.legal_actions()
+            table.play(rng.choice(table.state.legal_actions()))
+        values, side = best_points(table.state), table.state.current_player() % 2
+        before = [team["figures"]["points"] for team in table.view(0)["teams"]]
+        while not table.is_over:
+            table.play(table.state.legal_actions()[0])
+        after = [team["figures"]["points"] for team in table.view(0)["teams"]]
+        assert values is not None
+        assert list(values.values()) == [after[side] - before[side]]

@@ -11,7 +11,7 @@ from playroom.terminal import ReplayApp, TableApp
 from tests.variants import COINCHE_D0
 
 CEGO = [f"python_cego(subgame={name})" for name in ("standard", "solo", "ultimo", "bettel", "piccolo", "raeuber")]
-SLOW = ["python_coinche", COINCHE_D0, *CEGO, "python_gongzhu", "python_toepen", "leduc_poker"]
+SLOW = ["python_coinche", COINCHE_D0, *CEGO, "python_gongzhu", "python_toepen", "leduc_poker", "tic_tac_toe"]
 
 
 async def play(game: str, folder: Path) -> TableApp:
@@ -34,9 +34,7 @@ async def play(game: str, folder: Path) -> TableApp:
     return app
 
 
-@pytest.mark.parametrize(
-    "game", ["python_kuhn_collab", "tic_tac_toe", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
-)
+@pytest.mark.parametrize("game", ["python_kuhn_collab", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
 def test_a_game_is_played_with_keys(game: str, tmp_path: Path) -> None:
     app = asyncio.run(play(game, tmp_path))
     assert app.errors == []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from playroom.room import House
 from playroom.serving import Address, bind, make_server
@@ -86,6 +87,6 @@ class Visit:
 @contextlib.contextmanager
 def visiting(address: Address, origin: str | None = None, path: str = "table", **headers: str) -> Iterator[Visit]:
     url = f"ws://127.0.0.1:{address.port}/{path}"
-    own = f"http://127.0.0.1:{address.port}" if origin is None else origin
-    with connect(url, origin=own, additional_headers=headers, max_size=1 << 22, close_timeout=1) as socket:  # type: ignore[arg-type]
+    own = Origin(f"http://127.0.0.1:{address.port}" if origin is None else origin)
+    with connect(url, origin=own, additional_headers=headers, max_size=1 << 22, close_timeout=1) as socket:
         yield Visit(socket)
