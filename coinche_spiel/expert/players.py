@@ -69,8 +69,8 @@ class Level(NamedTuple):
 
 LEVELS = {
     "easy": Level(1, False, False, "simple"),
-    "medium": Level(4, True, False, "bidder"),
-    "full": Level(20, True, True, "bidder"),
+    "medium": Level(4, True, False, "caller(worlds=0)"),
+    "full": Level(20, True, True, "caller(worlds=0)"),
 }
 
 
