@@ -48,7 +48,7 @@ from experiments.running.flags import (
 FLAGS = flags.FLAGS
 if __name__ == "__main__":
     flags.DEFINE_enum("kind", "contract", ["contract", "points"], "what is scored")
-    flags.DEFINE_list("opponents", ["bidder", "strong", "simple"], "against whom")
+    flags.DEFINE_list("opponents", ["bidder", "strong", "simple"], "against whom; may be empty")
     define_count("deals", 100, "on which calls are simulated", 2, seconds_each=0.1)
     define_count("ablation_deals", 12_000, "for coinche, surcoinche and capot", 2, seconds_each=0.004)
     define_count("worlds", WORLDS, "of the simulating bidder", 2, seconds_each=0.001)
@@ -130,13 +130,16 @@ def main() -> None:
             part = deals.part(0, config["deals"])
             rows.append(paired(setting, part, name, simulator.choose, file, progress.advance))
     title = f"Calls for {config['kind']}: points a deal, {config['deals']} deals, {config['worlds']} worlds"
-    tables.show(title, rows)
+    if rows:
+        tables.show(title, rows)
     numbers = NUMBERS[POINTS if config["kind"] == "points" else CONTRACT]
     worth = ablations(setting, deals.part(0, config["ablation_deals"]), numbers)
     tables.show(f"What calls are worth to the fast bidder, {config['ablation_deals']:,} deals", worth)
-    write_csv(directory.path / "results.csv", rows)
     write_csv(directory.path / "worth.csv", worth)
-    directory.write_report(f"# {title}\n\n{tables.markdown(rows)}\n\n{tables.markdown(worth)}")
+    if rows:
+        write_csv(directory.path / "results.csv", rows)
+    shown = f"{tables.markdown(rows)}\n" if rows else ""
+    directory.write_report(f"# {title}\n\n{shown}\n{tables.markdown(worth)}")
 
 
 if __name__ == "__main__":
