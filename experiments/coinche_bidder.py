@@ -8,8 +8,9 @@ fitted by what the caller knew; and the judgement is tuned by auctions against t
 Kinds: `contract` for scores by the contract alone, with searched cards; `points` for card points beside the contract,
 as colver scores; `plain_cards` for who plays the cards of `strong`, as the player `bidder` does.
 
-Writes rounds.csv, report.md and results.json; --numbers=coinche_spiel/bidding/numbers.json also puts the result
-there. Deals and rounds are filed as they come: an interrupted run goes on with --resume. Three CPU minutes, two of them for the deals, which all kinds share.
+Writes rounds.csv, report.md and results.json; --numbers=coinche_spiel/bidding/numbers.json also puts the result there.
+Deals and rounds are filed as they come: an interrupted run goes on with --resume. Three CPU minutes, more than half of
+them for the deals, which all kinds share.
 """
 
 from __future__ import annotations

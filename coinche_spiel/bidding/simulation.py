@@ -25,6 +25,7 @@ import numpy as np
 from cardtable import deck
 from cardtable.compiled import compiled
 from cardtable.randomness import uniform
+from coinche_spiel import state as slots
 from coinche_spiel.auction import apply_call
 from coinche_spiel.bidding.calls import (
     CAPOT_AT,
@@ -44,6 +45,7 @@ from coinche_spiel.bidding.outcomes import contract_worth
 from coinche_spiel.bidding.payoffs import PAYOFF_SIZE
 from coinche_spiel.cards import NUM_SUITS
 from coinche_spiel.double_dummy.positions import NO_CARD, place, root_value
+from coinche_spiel.double_dummy.search import DER, MUST_OVERTRUMP_PARTNER, MUST_UNDERTRUMP
 from coinche_spiel.players import simple_call, strong_call
 from coinche_spiel.rules import resample
 from coinche_spiel.state import (
@@ -232,6 +234,9 @@ def simulate(state, numbers, play, work, generator, room):
     calls = prepare(state, numbers, room.contexts, room.positions)
     total = draw_worlds(state, seat, calls, numbers, generator, room)
     trick = np.full(3, NO_CARD, np.int64)
+    work.variant[MUST_UNDERTRUMP] = state[slots.MUST_UNDERTRUMP]
+    work.variant[MUST_OVERTRUMP_PARTNER] = state[slots.MUST_OVERTRUMP_PARTNER]
+    work.variant[DER] = state[slots.DER]
     kept = len(room.results)
     # Systematic resampling: a world of weight w is taken w * kept / total times, give or take one.
     step = total / kept
