@@ -21,7 +21,7 @@ OPTIONS = {  # cheaper than the defaults
     "monte_carlo": "(worlds=3)",
     "cards": "(worlds=2)",
     "caller": "(worlds=2)",
-    "expert": "(worlds=2)",
+    "expert": "(worlds=2,simulated=2)",
 }
 GAMES = 4
 MOST_POSITIONS = 24  # of one game

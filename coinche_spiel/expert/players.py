@@ -17,6 +17,7 @@ from cardtable.player import Explanation, Player, find_player
 from cardtable.search.beliefs import new_past
 from cardtable.search.worlds import Model, mixtures
 from cardtable.spiel import CardGame
+from coinche_spiel.bidding.simulator import WORLDS as SIMULATED_WORLDS
 from coinche_spiel.cards import NUM_CARDS
 from coinche_spiel.double_dummy.search import new_workspace
 from coinche_spiel.expert.auctions import new_auction_room
@@ -64,13 +65,14 @@ class Level(NamedTuple):
     worlds: int
     listen: bool
     read: bool
-    bids: str  # whose: a compiled player of the game
+    bids: str  # whose
+    simulated: int  # worlds in which calls are tried; 0: calls are not simulated
 
 
 LEVELS = {
-    "easy": Level(1, False, False, "simple"),
-    "medium": Level(4, True, False, "caller(worlds=0)"),
-    "full": Level(20, True, True, "caller(worlds=0)"),
+    "easy": Level(1, False, False, "simple", 0),
+    "medium": Level(4, True, False, "caller(worlds=0)", 0),
+    "full": Level(20, True, True, "caller(worlds=0)", SIMULATED_WORLDS),
 }
 
 
@@ -175,14 +177,23 @@ def cards(
     return searching_player("cards", game, find_player("strong", game), search)
 
 
-def expert(game: CardGame, level: str = "full", worlds: int = 0, milliseconds: float = 0.0) -> Player:
-    """Learnt bids and searched cards; `worlds` and `milliseconds` as in `cards`, 0 for what the level has."""
+def expert(
+    game: CardGame, level: str = "full", worlds: int = 0, milliseconds: float = 0.0, simulated: int = -1
+) -> Player:
+    """Learnt and simulated bids, searched cards.
+
+    `worlds` and `milliseconds` as in `cards`, 0 for what the level has; `simulated` is the number of worlds in which
+    calls are tried, 0 for the fast bidder's calls as they are, -1 for what the level has.
+    """
     if level not in LEVELS:
         raise bad_value("level", level, ", ".join(LEVELS))
     require_whole("worlds", worlds, 0, MOST_WORLDS)
     chosen = LEVELS[level]
     search = card_search(game, worlds or chosen.worlds, milliseconds, WINDOW_POINTS, chosen.listen, chosen.read, 1.0)
-    return searching_player("expert", game, find_player(chosen.bids, game), search)
+    require_whole("simulated", simulated, -1, MOST_WORLDS)
+    tried = chosen.simulated if simulated < 0 else simulated
+    bids = f"caller(worlds={tried})" if tried else chosen.bids
+    return searching_player("expert", game, find_player(bids, game), search)
 
 
 def card_search(

@@ -213,6 +213,7 @@ def sweeps(hands: list[int], trump: int, seat: int, card: int) -> bool:
         ("cards(power=2)", "power is 2"),
         ("expert(level=hard)", "level is 'hard'; allowed: easy, medium, full"),
         ("expert(worlds=-1)", "worlds is -1"),
+        ("expert(simulated=-2)", "simulated is -2"),
         ("cards(window=-2)", "window is -2"),
     ],
 )
