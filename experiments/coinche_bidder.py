@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from absl import flags
 
@@ -58,7 +59,7 @@ QUICK = {"deals": 200, "test_deals": 100, "rounds": 1, "generations": 2, "candid
 
 @command
 def main() -> None:
-    config = {name: FLAGS[name].value for name in NAMES} | (QUICK if FLAGS.quick else {})
+    config: dict[str, Any] = {name: FLAGS[name].value for name in NAMES} | (QUICK if FLAGS.quick else {})
     directory = open_directory(config, f"runs/coinche_bidder_{FLAGS.kind}")
     kind, seed = config["kind"], config["seed"]
     counts = (config["deals"], config["test_deals"])

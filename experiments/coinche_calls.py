@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from absl import flags
@@ -111,7 +112,7 @@ def ablations(setting: Setting, deals: Deals, numbers: np.ndarray) -> list[dict[
 
 @command
 def main() -> None:
-    config = {name: FLAGS[name].value for name in NAMES} | (QUICK if FLAGS.quick else {})
+    config: dict[str, Any] = {name: FLAGS[name].value for name in NAMES} | (QUICK if FLAGS.quick else {})
     for name in FLAGS.opponents:
         if name not in OPPONENTS:
             raise bad_value("--opponents", name, ", ".join(OPPONENTS))
