@@ -28,7 +28,7 @@ def _call(state, numbers):
 @compiled
 def bidder_player(state, generator):
     if state[PHASE] == BIDDING:
-        return _call(state, numbers_for_plain_cards(state))
+        return _call(state, numbers_for_plain_cards())
     return strong_card(state)
 
 

@@ -206,7 +206,7 @@ def draw_openings(found: list[Decision]) -> Figure:
     weights = [np.full(len(part), 1 / len(own)) for part in points]
     figure, axis = plt.subplots(figsize=(8, 4.2))
     labels = [f"{call}: {len(part) / len(own):.1%}" for call, part in zip(calls, points, strict=True)]
-    axis.hist(points, np.arange(50, 186, 3), weights=weights, stacked=True, label=labels, color=colours)
+    axis.hist(points, list(range(50, 186, 3)), weights=weights, stacked=True, label=labels, color=colours)
     axis.set(xlabel="expected points in the best suit", ylabel="share of hands")
     axis.set_title("First to speak: what is called with how much")
     axis.legend(frameon=False)
