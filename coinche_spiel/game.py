@@ -125,6 +125,7 @@ def register_coinche_players(game: str) -> None:
     for name in ("simple", "strong", "simple_reraising", "strong_reraising"):
         register_compiled(game, name, f"coinche_spiel.players:{name}_player")
     register_compiled(game, "bidder", "coinche_spiel.bidding.players:bidder_player", fits=is_whole_game)
+    register_player(game, "caller", "coinche_spiel.bidding.simulator:caller", is_whole_and_solvable)
     register_player(game, "cards", "coinche_spiel.expert.players:cards", open_hands_can_be_solved)
     register_player(game, "expert", "coinche_spiel.expert.players:expert", is_whole_and_solvable)
 

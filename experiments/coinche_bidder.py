@@ -8,14 +8,16 @@ fitted by what the caller knew; and the judgement is tuned by auctions against t
 Kinds: `contract` for scores by the contract alone, with searched cards; `points` for card points beside the contract,
 as colver scores; `plain_cards` for who plays the cards of `strong`, as the player `bidder` does.
 
-Writes rounds.csv, report.md and results.json; --numbers=coinche_spiel/bidding/numbers.json also puts the result
-there. Deals and rounds are filed as they come: an interrupted run goes on with --resume. Three CPU minutes, two of them for the deals, which all kinds share.
+Writes rounds.csv, report.md and results.json; --numbers=coinche_spiel/bidding/numbers.json also puts the result there.
+Deals and rounds are filed as they come: an interrupted run goes on with --resume. Three CPU minutes, more than half of
+them for the deals, which all kinds share.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from absl import flags
 
@@ -57,7 +59,7 @@ QUICK = {"deals": 200, "test_deals": 100, "rounds": 1, "generations": 2, "candid
 
 @command
 def main() -> None:
-    config = {name: FLAGS[name].value for name in NAMES} | (QUICK if FLAGS.quick else {})
+    config: dict[str, Any] = {name: FLAGS[name].value for name in NAMES} | (QUICK if FLAGS.quick else {})
     directory = open_directory(config, f"runs/coinche_bidder_{FLAGS.kind}")
     kind, seed = config["kind"], config["seed"]
     counts = (config["deals"], config["test_deals"])

@@ -17,11 +17,12 @@ from cardtable.player import Player, find_player, player_streams, players_of
 from cardtable.randomness import generator
 from tests.variants import ALL
 
-OPTIONS = {
+OPTIONS = {  # cheaper than the defaults
     "monte_carlo": "(worlds=3)",
     "cards": "(worlds=2)",
+    "caller": "(worlds=2)",
     "expert": "(worlds=2,simulated=2)",
-}  # cheaper than the defaults
+}
 GAMES = 4
 MOST_POSITIONS = 24  # of one game
 

@@ -1,4 +1,4 @@
-"""The registered player `bidder`: learnt calls, and the cards of `strong`."""
+"""The fast bidder as a player: learnt calls, and the cards of `strong`."""
 
 from __future__ import annotations
 
@@ -28,5 +28,13 @@ def _call(state, numbers):
 @compiled
 def bidder_player(state, generator):
     if state[PHASE] == BIDDING:
-        return _call(state, numbers_for_plain_cards(state))
+        return _call(state, numbers_for_plain_cards())
+    return strong_card(state)
+
+
+@compiled
+def caller_player(state, generator):
+    """As `bidder_player`, with the numbers for searched cards: for whoever takes the calls only."""
+    if state[PHASE] == BIDDING:
+        return bidder_call(state)
     return strong_card(state)

@@ -26,6 +26,10 @@ def numbers_for(state):
 
 
 @compiled
-def numbers_for_plain_cards(state):
-    """The numbers for somebody who plays the cards of `strong`."""
-    return NUMBERS[POINTS if by_points(state) else PLAIN_CARDS]
+def numbers_for_plain_cards():
+    """The numbers for somebody who plays the cards of `strong`, whatever is scored.
+
+    They were tuned where the contract alone counts; where card points do too, they still do better than numbers that
+    expect searched cards (+46 against +15 on `strong`, 4,000 deals).
+    """
+    return NUMBERS[PLAIN_CARDS]

@@ -25,10 +25,9 @@ import numpy as np
 from cardtable import deck
 from cardtable.compiled import compiled
 from cardtable.randomness import uniform
+from coinche_spiel import state as slots
 from coinche_spiel.auction import apply_call
 from coinche_spiel.bidding.calls import (
-    CAPOT_AT,
-    CAPOT_SPREAD,
     DOUBLE,
     FIRST_CONTRACT,
     NEVER,
@@ -44,6 +43,7 @@ from coinche_spiel.bidding.outcomes import contract_worth
 from coinche_spiel.bidding.payoffs import PAYOFF_SIZE
 from coinche_spiel.cards import NUM_SUITS
 from coinche_spiel.double_dummy.positions import NO_CARD, place, root_value
+from coinche_spiel.double_dummy.search import DER, MUST_OVERTRUMP_PARTNER, MUST_UNDERTRUMP
 from coinche_spiel.players import simple_call, strong_call
 from coinche_spiel.rules import resample
 from coinche_spiel.state import (
@@ -65,6 +65,7 @@ from coinche_spiel.state import (
 CAUTION = 0.75  # standard errors by which a call must be better than the fast bidder's
 MOST_CALLS = 14  # that are tried
 WORTH_A_TRY = 60.0  # points below the best call of the fast bidder: what is worse is not tried
+CAPOT_IN_REACH = 150.0  # expected points from which a capot is tried
 UNKNOWN = -1000
 AS_BIDDER, AS_STRONG, AS_SIMPLE = range(3)
 BOTH_SWEEP = 3  # all tricks count for either side
@@ -104,7 +105,7 @@ def new_room(state_size: int, drawn: int, kept: int) -> Room:
 
 
 @compiled
-def list_sensible(values, numbers, num_values, out):
+def list_sensible(values, num_values, out):
     """Writes calls worth trying, the fast bidder's first; returns how many. `values` are those of `call_values`.
 
     Pass, coinche and surcoinche where they are possible; in each suit the contract that the fast bidder likes best
@@ -133,7 +134,7 @@ def list_sensible(values, numbers, num_values, out):
             for index in range(max(top - 1, 0), min(top + 2, num_values)):
                 n = _add(FIRST_CONTRACT + NUM_SUITS * index + suit, index <= top, values, best, out, n)
         capot = FIRST_CONTRACT + NUM_SUITS * CAPOT + suit
-        if values[OWN_POINTS + suit] > numbers[CAPOT_AT] - 2 * numbers[CAPOT_SPREAD]:
+        if values[OWN_POINTS + suit] > CAPOT_IN_REACH:
             n = _add(capot, True, values, best, out, n)
     return n
 
@@ -226,12 +227,15 @@ def simulate(state, numbers, play, work, generator, room):
     seat = state[TURN]
     write_context(state, numbers, room.context)
     call_values(state[HAND + seat], room.context, numbers, room.values)
-    n = list_sensible(room.values, numbers, state[NUM_VALUES], room.calls)
+    n = list_sensible(room.values, state[NUM_VALUES], room.calls)
     if n == 1:
         return n
     calls = prepare(state, numbers, room.contexts, room.positions)
     total = draw_worlds(state, seat, calls, numbers, generator, room)
     trick = np.full(3, NO_CARD, np.int64)
+    work.variant[MUST_UNDERTRUMP] = state[slots.MUST_UNDERTRUMP]
+    work.variant[MUST_OVERTRUMP_PARTNER] = state[slots.MUST_OVERTRUMP_PARTNER]
+    work.variant[DER] = state[slots.DER]
     kept = len(room.results)
     # Systematic resampling: a world of weight w is taken w * kept / total times, give or take one.
     step = total / kept

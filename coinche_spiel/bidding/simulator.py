@@ -1,4 +1,8 @@
-"""The simulating bidder for Python: a call with what it thinks of all calls it has tried."""
+"""The simulating bidder for Python: a call with what it thinks of all calls it has tried; and the player `caller`.
+
+`caller` is the fast bidder with the numbers for searched cards, and with `worlds` the simulating one; its cards are
+those of `strong`. Whoever searches for cards takes calls from it.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,20 @@ from numba import types
 
 from cardtable.compiled import entry_point
 from cardtable.parameters import require_number, require_whole
-from cardtable.player import Explanation
+from cardtable.player import Explanation, Player, compiled_player
 from cardtable.rules import GENERATOR, INTEGERS, PROBABILITIES, STATE, STATES
+from cardtable.spiel import CardGame
 from coinche_spiel.auction import legal_calls
 from coinche_spiel.bidding.outcomes import SEARCHED
+from coinche_spiel.bidding.players import caller_player
 from coinche_spiel.bidding.shipped import numbers_for
 from coinche_spiel.bidding.simulation import CAUTION, Room, choose_among, difference, new_room, simulate
 from coinche_spiel.double_dummy.search import Workspace, new_workspace
-from coinche_spiel.state import NUM_ACTIONS
+from coinche_spiel.players import strong_card
+from coinche_spiel.state import BIDDING, NUM_ACTIONS, PHASE
 
 WORLDS = 60
+BATCH = 32  # games played side by side: each call is slow
 DRAWN_EACH = 20  # worlds that are drawn for each that is kept
 MOST_WORLDS = 100_000
 
@@ -65,13 +73,13 @@ class Simulator:
     def explain(self, state: np.ndarray, stream: np.ndarray) -> Explanation:
         """Value and standard error of every legal call; calls that are not sensible have the lowest value of all."""
         work, room = self._memory()
-        _, n = _choose(tuple(work), tuple(room), SEARCHED, self._caution, state, stream)
+        n = int(_choose(tuple(work), tuple(room), SEARCHED, self._caution, state, stream)[1])
         legal = np.empty(NUM_ACTIONS, np.int64)
         actions = legal[: legal_calls(state, legal)].copy()
         values, errors = np.full(len(actions), -np.inf), np.zeros(len(actions))
         tried = room.calls[:n].tolist()
         means = room.results[:, :n].mean(axis=0) if n > 1 else np.zeros(1)
-        best = int(np.argmax(means))  # caution may have chosen another
+        best = int(np.argmax(means))
         for place, call in enumerate(tried):
             at = int(np.flatnonzero(actions == call)[0])
             values[at] = means[place]
@@ -80,6 +88,34 @@ class Simulator:
         values[~known] = values[known].min()
         errors[~known] = errors[known].max()
         return Explanation(actions, values=values, errors=errors)
+
+
+def caller(game: CardGame, worlds: int = WORLDS, caution: float = CAUTION) -> Player:
+    """Simulated calls, in so many worlds (0: the fast bidder), and the cards of `strong`."""
+    require_whole("worlds", worlds, 0, MOST_WORLDS)
+    fast = compiled_player("caller", game, caller_player)
+    if worlds == 0:
+        return fast
+    simulator = Simulator(game.rules.state_size, worlds, caution)
+
+    def choose_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        chosen = fast.choose_rows(states, rows, streams)  # type: ignore[misc]
+        for index in np.flatnonzero(states[rows, PHASE] == BIDDING):
+            chosen[index] = simulator.choose(states[rows[index]], streams[index])
+        return chosen
+
+    def explain_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> list[Explanation]:
+        found = []
+        for row, stream in zip(rows, streams, strict=True):
+            if states[row, PHASE] == BIDDING:
+                found.append(simulator.explain(states[row], stream))
+                continue
+            legal = np.empty(NUM_ACTIONS, np.int64)
+            actions = legal[: game.rules.kernel.legal_actions(states[row], legal)].copy()
+            found.append(Explanation(actions, probabilities=(actions == strong_card(states[row])).astype(float)))
+        return found
+
+    return Player("caller", game, choose_rows=choose_rows, explain_rows=explain_rows, batch_size=BATCH)
 
 
 @entry_point(WORKSPACE_TYPE, ROOM_TYPE, PROBABILITIES, types.float64, STATE, GENERATOR, nogil=True)

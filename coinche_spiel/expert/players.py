@@ -18,7 +18,6 @@ from cardtable.search.beliefs import new_past
 from cardtable.search.models import Model, mixtures
 from cardtable.spiel import CardGame
 from coinche_spiel.bidding.simulator import WORLDS as SIMULATED_WORLDS
-from coinche_spiel.bidding.simulator import Simulator
 from coinche_spiel.cards import NUM_CARDS
 from coinche_spiel.double_dummy.search import new_workspace
 from coinche_spiel.expert.auctions import new_auction_room
@@ -66,14 +65,14 @@ class Level(NamedTuple):
     worlds: int
     listen: bool
     read: bool
-    bids: str  # whose: a compiled player of the game
+    bids: str  # whose
     simulated: int  # worlds in which calls are tried; 0: calls are not simulated
 
 
 LEVELS = {
     "easy": Level(1, False, False, "simple", 0),
-    "medium": Level(4, True, False, "bidder", 0),
-    "full": Level(20, True, True, "bidder", SIMULATED_WORLDS),
+    "medium": Level(4, True, False, "caller(worlds=0)", 0),
+    "full": Level(20, True, True, "caller(worlds=0)", SIMULATED_WORLDS),
 }
 
 
@@ -193,22 +192,8 @@ def expert(
     search = card_search(game, worlds or chosen.worlds, milliseconds, WINDOW_POINTS, chosen.listen, chosen.read, 1.0)
     require_whole("simulated", simulated, -1, MOST_WORLDS)
     tried = chosen.simulated if simulated < 0 else simulated
-    bidder = simulating_bidder(game, max(tried, 2)) if tried else find_player(chosen.bids, game)
-    return searching_player("expert", game, bidder, search)
-
-
-def simulating_bidder(game: CardGame, worlds: int) -> Player:
-    """Chooses and explains calls, by trying them in so many worlds; positions of the play are not for it."""
-    simulator = Simulator(game.rules.state_size, worlds)
-
-    def choose_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
-        pairs = zip(rows, streams, strict=True)
-        return np.array([simulator.choose(states[row], stream) for row, stream in pairs], np.int64)
-
-    def explain_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> list[Explanation]:
-        return [simulator.explain(states[row], stream) for row, stream in zip(rows, streams, strict=True)]
-
-    return Player("simulated calls", game, choose_rows=choose_rows, explain_rows=explain_rows)
+    bids = f"caller(worlds={tried})" if tried else chosen.bids
+    return searching_player("expert", game, find_player(bids, game), search)
 
 
 def card_search(

@@ -37,6 +37,12 @@ from coinche_spiel.cards import parse_cards
 from coinche_spiel.match import SCORE, match_rules
 from coinche_spiel.rules import coinche_rules
 
+VARIANTS: tuple[dict[str, int | float | bool | str], ...] = (
+    {"belote": True, "reward": "points", "surcoinche_factor": 3},
+    {"reward": "classic", "coinche_takes_over": True},
+    {"reward": "good", "trick_reward": 0.1, "coinched_fall": "value"},
+    {"coinche": False, "capot_value": 0, "min_bid": 82, "max_bid": 112},
+)
 CALLS = {"pass": slots.PASS, "coinche": slots.COINCHE, "surcoinche": slots.SURCOINCHE}
 
 
@@ -148,14 +154,7 @@ def test_good_hands_are_bid_and_bad_ones_are_not() -> None:
 
 def test_calls_are_legal_in_every_variant() -> None:
     legal = np.empty(slots.NUM_ACTIONS, np.int64)
-    for number, parameters in enumerate(
-        (
-            {"belote": True, "reward": "points", "surcoinche_factor": 3},
-            {"reward": "classic", "coinche_takes_over": True},
-            {"reward": "good", "trick_reward": 0.1, "coinched_fall": "value"},
-            {"coinche": False, "capot_value": 0, "min_bid": 82, "max_bid": 112},
-        )
-    ):
+    for number, parameters in enumerate(VARIANTS):
         kernel = coinche_rules(**parameters).compiled_kernel()
         rng = np.random.default_rng(number)
         for seed in range(20):

@@ -63,7 +63,7 @@ def test_legal_calls_and_cards_and_points(dealer: int) -> None:
 
 @pytest.mark.parametrize("deals", [400, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_card_points_scored_beside_the_contract_are_its_score(deals: int) -> None:
-    parameters = {"reward": "points", "belote": True, "surcoinche_factor": 3}
+    parameters: dict[str, int | float | bool | str] = {"reward": "points", "belote": True, "surcoinche_factor": 3}
     tables = [coinche_rules(dealer=dealer, **parameters) for dealer in range(4)]
     kernel = tables[0].compiled_kernel()
     stream = generator(7)

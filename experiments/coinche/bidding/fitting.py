@@ -55,7 +55,7 @@ def fit_points(samples: Samples) -> Fit:
             moment += features.T @ points
             square += float(points @ points)
         solution = np.linalg.solve(gram + RIDGE * np.eye(size), moment)
-        error = square - 2 * solution @ moment + solution @ gram @ solution
+        error = float(square - 2 * solution @ moment + solution @ gram @ solution)
         weights[situation] = {name: round(float(w), 3) for name, w in zip(ALL_FEATURES, solution, strict=True)}
         residuals[situation] = float(np.sqrt(max(error, 0.0) / max(len(rows), 1)))
         counts[situation] = len(rows)

@@ -13,7 +13,19 @@ from cardtable.randomness import streams
 from coinche_spiel.auction import apply_call, start_auction
 from coinche_spiel.bidding.outcomes import contract_worth
 from coinche_spiel.bidding.payoffs import PAYOFF_SIZE
-from coinche_spiel.state import BIDDING, COINCHER, DECLARER, HAND, NONE, PHASE, TRUMP, TURN, VALUE, contract_value, level
+from coinche_spiel.state import (
+    BIDDING,
+    COINCHER,
+    DECLARER,
+    HAND,
+    NONE,
+    PHASE,
+    TRUMP,
+    TURN,
+    VALUE,
+    contract_value,
+    level,
+)
 from experiments.coinche.bidding.auctions import Setting
 from experiments.coinche.bidding.deals import SEATS, Deals
 
