@@ -74,8 +74,9 @@ def tabular_cfr(game: Game, make: type) -> None:
 def mccfr(game: Game, solver: Any) -> None:
     """OpenSpiel's in Python and in C++, which name an iteration differently."""
     np.random.seed(1)
+    iterate = solver.run_iteration if hasattr(solver, "run_iteration") else solver.iteration
     for _ in range(3):
-        getattr(solver, "run_iteration", getattr(solver, "iteration", None))()
+        iterate()
     state = first_decision(game)
     assert_policy(solver.average_policy().action_probabilities(state), state)
 

@@ -26,7 +26,7 @@ COMMANDS = {
         "--game=python_coinche",
         "--north_south=monte_carlo(worlds=2,rollout=simple)",
         "--east_west=simple",
-        "--deals=3000",
+        "--deals=1000",
     ),
     "deep_cfr": (
         "--game=python_coinche",
@@ -53,7 +53,7 @@ def begin(name: str, executor: str, out: Path, *more: str) -> subprocess.Popen:
 
 
 def finish(process: subprocess.Popen) -> str:
-    said, _ = process.communicate(timeout=400)
+    said, _ = process.communicate(timeout=1200)
     assert process.returncode == 0, said
     return said
 
