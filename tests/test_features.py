@@ -16,7 +16,8 @@ from cardtable.replay import moves_of
 from cardtable.rules import CHANCE, Rules
 from tests.test_players import positions
 
-NAMES = ("python_cego", "python_cego(subgame=solo)", "python_cego(subgame=raeuber)")
+NAMES = ("python_cego", "python_cego(subgame=raeuber)", "python_toepen", "python_toepen(suits=3,ranks=3,hand_size=2)")
+RENAMED = ("python_cego(subgame=raeuber)", "python_toepen", "python_toepen(suits=3,ranks=3,hand_size=2)")
 
 
 def encoded(rules: Rules, state: np.ndarray) -> tuple[np.ndarray, dict[int, np.ndarray]]:
@@ -67,7 +68,7 @@ def renamed(rules: Rules, state: np.ndarray, new: np.ndarray) -> np.ndarray:
     return other
 
 
-@pytest.mark.parametrize("name", ["python_cego(subgame=solo)", "python_cego(subgame=raeuber)"])
+@pytest.mark.parametrize("name", RENAMED)
 def test_features_do_not_know_the_names_of_suits(name: str) -> None:
     game = pyspiel.load_game(name)
     suits = game.rules.interchangeable_suits
@@ -94,3 +95,16 @@ def test_games_without_features_of_their_own_show_their_tensors() -> None:
         assert context.tolist() == state.information_state_tensor()
         for action, row in details.items():
             assert row.tolist() == [float(other == action) for other in range(game.num_distinct_actions())]
+
+
+@pytest.mark.parametrize(
+    ("name", "keeps"),
+    [
+        ("python_tied_rewards(game=python_cego())", True),
+        ("python_card_isomorphism(game=python_toepen())", False),
+        ("python_card_isomorphism(game=python_toepen(),method=thesis)", False),
+        ("python_bucketing(game=python_toepen(),hand=bucket)", False),
+    ],
+)
+def test_transforms_that_change_what_is_known_or_called_have_no_features(name: str, keeps: bool) -> None:
+    assert (pyspiel.load_game(name).rules.features is not None) == keeps

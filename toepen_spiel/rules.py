@@ -13,6 +13,7 @@ from cardtable.parameters import require_flag, require_whole
 from cardtable.rules import CHANCE, TERMINAL, Kernel, Rules, Symmetry
 from cardtable.tricks import following
 from toepen_spiel.abstraction import toepen_forgetting
+from toepen_spiel.features import FEATURES
 from toepen_spiel.observation import (
     information_key,
     information_pieces,
@@ -109,6 +110,7 @@ def toepen_rules(
             num_suits, suit_cards, rename, rename_action, signatures, -(-(2 + cards_played) // SIGNATURE_ENTRIES)
         ),
         forgetting=toepen_forgetting(hand_size, key_words),
+        features=FEATURES,
         moves=moves,
     )
 

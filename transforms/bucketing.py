@@ -70,6 +70,7 @@ def bucketed_rules(rules: Rules, hand: str, history: str, name: str = "the game"
         observation_pieces=pieces,
         symmetry=None,
         forgetting=None,
+        features=None,  # they tell what is to be forgotten
         moves=None,
         recall=None,
         origin=Origin(rules.origin.rules if rules.origin else rules, label),

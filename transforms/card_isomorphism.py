@@ -76,6 +76,7 @@ def isomorphic_rules(rules: Rules, method: str = "orbit", name: str = "the game"
         "information_pieces": tuple(map(_private, rules.information_pieces)),
         "observation_pieces": tuple(map(_private, rules.observation_pieces)),
         "symmetry": None,
+        "features": None,  # actions have other names now
         "moves": None,
         "recall": None,
     }

@@ -70,6 +70,7 @@ def oracle_rules(
         "information_pieces": (*rules.information_pieces, card),
         "observation_pieces": (*rules.observation_pieces, card),
         "forgetting": None,
+        "features": None,  # they do not know of the oracle
     }
     if is_perfect(accuracy, step):
         return dataclasses.replace(rules, kernel=_perfect_kernel(rules, partner), recall=None, **more)

@@ -15,6 +15,7 @@ from 10^6 random games (Table III as we measured it). Its uncertainty is part of
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from cardtable.match import Estimate, card_streams, play_games
 from cardtable.player import Player, find_player
 from cardtable.randomness import streams
 from cardtable.rows import deal_rows
-from cardtable.spiel import CardGame
+from cardtable.spiel import CardGame, load_game
 from solvers.learning.playouts import random_baselines, sizes_of
 
 PLAYOUTS = 32
@@ -82,15 +83,16 @@ def measure(
     """What seat 0 wins in so many games."""
     played = play_games(game, seats, games, seed, executor)
     found = played.returns[:, 0] * unit(subgame)
-    control = _control(game, games, seed) * unit(subgame)
+    control = _control(str(game), games, seed) * unit(subgame)
     limit = 39.5 if unit(subgame) == 1.0 else 50.0
     mean = controlled(found, control, *RANDOM_MEANS[subgame])
     return Measured(mean, Estimate.of(found), float(np.mean(found > limit)))
 
 
-def _control(game: CardGame, games: int, seed: int) -> np.ndarray:
+@functools.lru_cache(maxsize=1)  # all set-ups of a sub-game are played on the same deals
+def _control(name: str, games: int, seed: int) -> np.ndarray:
     """The mean of some random playouts of each deal; seat 0 always leads, so they are hers."""
-    rules = game.rules
+    rules = load_game(name).rules
     addresses = rules.compiled_kernel().addresses()
     states, rows = np.empty((games, rules.state_size), np.int64), np.arange(games)
     deal_rows(addresses, rules.root, states, rows, card_streams(seed, range(games)))

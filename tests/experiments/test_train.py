@@ -46,3 +46,21 @@ def test_refuses(flags: list[str], complaint: str, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert complaint in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("game", "learner"),
+    [
+        ("python_coinche", "dmc"),
+        ("python_gongzhu", "nfsp"),
+        ("python_cego(subgame=raeuber)", "dqn"),
+        ("python_tied_rewards(game=python_kuhn_collab())", "dqn"),
+        ("python_card_isomorphism(game=python_toepen())", "nfsp"),
+    ],
+)
+def test_every_game_can_be_learnt(game: str, learner: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    done = commands.run("experiments.train", f"--game={game}", f"--learner={learner}", "--quick", f"--out={out}")
+    assert done.returncode == 0, done.stderr
+    assert find_player(str(out), pyspiel.load_game(game)).choose_rows is not None

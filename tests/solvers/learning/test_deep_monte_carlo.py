@@ -35,7 +35,7 @@ def states_of(trainer: DeepMonteCarlo) -> dict[str, np.ndarray]:
 def trained() -> DeepMonteCarlo:
     """Bettel, where it is soon better than random play."""
     game = pyspiel.load_game("python_cego(subgame=bettel)")
-    sizes = {"context_sizes": (32,), "head_sizes": (16,), "batch_size": 128}
+    sizes = {"context_sizes": (32,), "head_sizes": (16,), "batch_size": 64, "games": 256}
     trainer = DeepMonteCarlo(game, Settings(**sizes, distil_iterations=8, learning_rate=4e-3), 1)
     trainer.run(8)
     return trainer
@@ -55,8 +55,7 @@ def test_learns_bettel(trained: DeepMonteCarlo) -> None:
 def test_what_is_saved_plays_the_same_and_is_read_with_care(trained: DeepMonteCarlo, tmp_path: Path) -> None:
     trained.save_player(tmp_path, {"seed": 1})
     game, other = trained.game, pyspiel.load_game("python_cego(subgame=piccolo)")
-    for options in ("", "(level=easy)", "(worlds=2)"):
-        check_player(game, find_player(f"{tmp_path}{options}", game))
+    check_player(game, find_player(str(tmp_path), game))
     with pytest.raises(UserError, match="is a player of"):
         find_player(str(tmp_path), other)
     for wrong in ("worlds=-1", "level=hard", "others=me", "trust=-1"):
@@ -78,6 +77,13 @@ def test_what_is_saved_plays_the_same_and_is_read_with_care(trained: DeepMonteCa
     (tmp_path / WEIGHTS_FILE).unlink()
     with pytest.raises(UserError, match="it has no"):
         find_player(str(tmp_path), game)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["level=easy", "level=medium", "worlds=2", "worlds=2,others=network,trust=0"])
+def test_levels_and_search(trained: DeepMonteCarlo, options: str, tmp_path: Path) -> None:
+    trained.save_player(tmp_path, {})
+    check_player(trained.game, find_player(f"{tmp_path}({options})", trained.game))
 
 
 def test_goes_on_bit_by_bit_and_executors_change_nothing() -> None:

@@ -73,6 +73,7 @@ def test_a_reservoir_is_an_even_sample_and_a_ring_has_the_latest() -> None:
     assert abs(held.mean() - 1000) < 4 * 577 / np.sqrt(200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dqn", "nfsp"])
 def test_learns_and_is_saved(kind: str, tmp_path: Path) -> None:
     game = pyspiel.load_game("python_cego(subgame=bettel)")
