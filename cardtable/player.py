@@ -55,6 +55,7 @@ FORMAT_VERSION = 1
 KINDS = {
     "policy": "solvers.policies:saved_player",
     "deep_cfr": "solvers.deep_cfr.players:saved_player",
+    "toepen_card_tree": "solvers.toepen.tree_policy:saved_player",
     "toepen_views": "solvers.toepen.block_player:saved_player",
 }
 POLICY_FILE = "solvers.policies:file_player"  # (path, game) -> Player
