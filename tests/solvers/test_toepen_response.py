@@ -100,6 +100,7 @@ def test_uniform_policy() -> None:
     assert best == pytest.approx([0.444444444, -0.133333333], abs=1e-9)
 
 
+@pytest.mark.slow  # compiles the learner
 @pytest.mark.parametrize(("betting", "follow_suit"), list(itertools.product((True, False), repeat=2)))
 def test_random_policies(betting: bool, follow_suit: bool) -> None:
     game = toepen(2, 3, 2, betting, follow_suit)
@@ -130,6 +131,7 @@ def test_larger_games(size: tuple[int, int, int], quotient: bool) -> None:
         compare(game, blocks, quotient)
 
 
+@pytest.mark.slow  # compiles the learner
 def test_suits_are_alike() -> None:
     """All hands of an orbit have one value: the table treats suits alike."""
     game = toepen(3, 2, 2)
@@ -160,6 +162,7 @@ def test_histories_are_those_of_the_rules() -> None:
             state.apply_action(int(rng.choice(state.legal_actions())))
 
 
+@pytest.mark.slow  # compiles the learner
 def test_training_lowers_nash_conv_and_goes_on_from_a_state() -> None:
     game = toepen(3, 3, 2)
     solver = DealSolver(game, Abstraction("other", "00112345"), seed=4)
@@ -176,6 +179,7 @@ def test_training_lowers_nash_conv_and_goes_on_from_a_state() -> None:
         DealSolver(game, seed=5).set_state(state)
 
 
+@pytest.mark.slow  # compiles the learner
 def test_saved_player(tmp_path: Path) -> None:
     game = toepen(3, 2, 2)
     blocks = random_blocks(game, Abstraction("other", "00112345"), 6)
