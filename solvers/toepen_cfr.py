@@ -292,9 +292,9 @@ class ToepenSolver:
 
 def _turn(tree: CardTree, turn: int) -> Turn:
     histories = tree.histories
-    columns = (getattr(histories, name)[turn].copy() for name in Turn._fields[:7])
+    columns = [getattr(histories, name)[turn].copy() for name in Turn._fields[:7]]
     stakes = (1 + histories.calls).astype(np.float32)
-    return Turn(*columns, stakes[turn].copy(), stakes[turn + 1].copy())
+    return Turn(*columns, *(stakes[which].copy() for which in (turn, turn + 1)))
 
 
 def _value_offsets(tree: CardTree, player: int, turn: int) -> np.ndarray:

@@ -43,7 +43,7 @@ def arrays_of(solver: ToepenSolver) -> dict[str, np.ndarray]:
         raise UserError(
             "the card tree was built without the keys of its views; allowed: build_card_tree(keep_keys=True)"
         )
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for player in (0, 1):
         for turn, layer in enumerate(tree.layers[player]):
             numbers = np.zeros(
