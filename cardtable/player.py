@@ -57,6 +57,7 @@ KINDS = {
     "deep_cfr": "solvers.deep_cfr.players:saved_player",
     "ppo": "solvers.ppo.players:saved_player",
     "action_values": "solvers.learning.players:saved_player",
+    "toepen_card_tree": "solvers.toepen.tree_policy:saved_player",
     "toepen_views": "solvers.toepen.block_player:saved_player",
 }
 POLICY_FILE = "solvers.policies:file_player"  # (path, game) -> Player

@@ -55,7 +55,7 @@ def frontier(run: RunDirectory, executor: Executor) -> None:
     hands: list[dict[str, Any]] = []
     bets: list[dict[str, Any]] = []
     memory = int(FLAGS.memory * GIGABYTE)
-    plan = Plan(FLAGS.target, FLAGS.engine, memory, FLAGS.threads, str(run.path.resolve()), FLAGS.resume)
+    plan = Plan(FLAGS.target, FLAGS.engine, memory, FLAGS.threads, str(run.path.resolve()), FLAGS.resume, FLAGS.save)
     files = [run.path / f"solved_{size}.json" for size in sizes]
     before = {
         size: load_solved(file) for size, file in zip(sizes, files, strict=True) if FLAGS.resume and file.exists()
@@ -179,6 +179,7 @@ def define_flags() -> None:
     flags.DEFINE_enum("engine", "card_tree", ["card_tree", "sequence_form"], "arrays that discounted CFR runs on")
     define_number("memory", 11.0, "gigabytes that each size may use", 0.01, MOST_GIGABYTES)
     define_count("threads", 1, "threads that solve one size; the result is the same", 1, MOST_THREADS)
+    flags.DEFINE_bool("save", False, "save each solution as a player, player_<size> in --out (4-8-3: about a gigabyte)")
     define_executor()
     flags.DEFINE_bool("quick", False, "small games, a short run that only shows that everything works")
 

@@ -87,7 +87,7 @@ def walk_all(run: RunDirectory, question: Question, hands: np.ndarray) -> np.nda
     filed, begin, done_before = time.monotonic(), time.monotonic(), len(values)
     with chosen_executor(run.path) as executor:
         for value in executor.map(hand_value, itertools.islice(items, len(values), None), question):
-            values.append(tuple(value))
+            values.append((value.best_response, value.own))
             if time.monotonic() - filed > SECONDS_BETWEEN_FILES:
                 filed = time.monotonic()
                 write_arrays(file, {"values": np.array(values)})

@@ -20,14 +20,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cardtable.compiled import compiled
-from cardtable.parameters import UserError, require_whole
+from cardtable.parameters import require_whole
 from cardtable.player import Player
+from cardtable.spiel import load_game
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.learning.states import require_state
 from solvers.learning.trainer import require_iterations
 from solvers.toepen import hand_sweeps
 from solvers.toepen.card_tree import CardTree
 from solvers.toepen.hand_sweeps import BEST_RESPONSE, REGRETS, Scratch, Turn
+from solvers.toepen.tree_policy import arrays_of, tree_player
 from toepen_spiel import rules as toepen_rules
 
 ALPHA, GAMMA = 1.5, 2.0
@@ -148,10 +150,18 @@ class ToepenSolver:
         return {"exploitability": found.nash_conv / 2, "nash_conv": found.nash_conv, "value": found.value}
 
     def player(self) -> Player:
-        """Refused: deals are merged up to suits here, and the way back from a hand to its place is not written."""
-        raise UserError(
-            "what ToepenSolver learned cannot be played yet; solve the game with experiments.solve to play it"
-        )
+        """The average; the tree must have been built with its keys."""
+        suits, ranks, hand_size = self.tree.size
+        game = load_game(f"python_toepen(suits={suits},ranks={ranks},hand_size={hand_size})")
+        return tree_player("card tree", game, arrays_of(self))
+
+    def turn_of(self, turn: int) -> Turn:
+        """The betting of a turn."""
+        return self._turns[turn]
+
+    def average(self, player: int, turn: int) -> np.ndarray:
+        """The average of a player's plans after the bet of a turn, view by view; not normalised."""
+        return self._tables[player][turn].average
 
     def identity(self) -> dict[str, Any]:
         """What a checkpoint must agree with: the sizes of the tree, which no two variants share."""
@@ -282,9 +292,9 @@ class ToepenSolver:
 
 def _turn(tree: CardTree, turn: int) -> Turn:
     histories = tree.histories
-    columns = (getattr(histories, name)[turn].copy() for name in Turn._fields[:7])
+    columns = [getattr(histories, name)[turn].copy() for name in Turn._fields[:7]]
     stakes = (1 + histories.calls).astype(np.float32)
-    return Turn(*columns, stakes[turn].copy(), stakes[turn + 1].copy())
+    return Turn(*columns, *(stakes[which].copy() for which in (turn, turn + 1)))
 
 
 def _value_offsets(tree: CardTree, player: int, turn: int) -> np.ndarray:

@@ -60,18 +60,18 @@ class DealSolver:
         max_memory_bytes: int | None = None,
     ) -> None:
         root = game.rules.root
-        size = tuple(int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE))
+        suits, ranks, hand_size = (int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE))
         betting, self._follow_suit = bool(root[slots.BETTING]), bool(root[slots.FOLLOW_SUIT])
         self.game, self.abstraction, self.seed, self.plus = game, abstraction, seed, plus
         self.iterations = 0
         self._max_memory_bytes = max_memory_bytes
-        self._histories = betting_histories(size[2], betting)
+        self._histories = betting_histories(hand_size, betting)
         self._memory, classes = abstraction.arrays()
         self._slots = free_slots(1 << 16)
         self._regrets, self._averages = np.zeros(FIRST_NUMBERS, np.float32), np.zeros(FIRST_NUMBERS, np.float32)
         self._size = np.zeros(2, np.int64)
         # The walk plays the cards; bets are vectors. So its states are of the game without betting.
-        cards_only = toepen.toepen_rules(*size, False, self._follow_suit)
+        cards_only = toepen.toepen_rules(suits, ranks, hand_size, False, self._follow_suit)
         self._work = _work(cards_only.new_state(), self._histories, classes, seed)
 
     @property

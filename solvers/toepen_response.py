@@ -61,7 +61,7 @@ class HandResponse:
         self._root = toepen_rules(self.suits, self.ranks, self.hand_size, False, follow_suit).new_state()
         self._policy = _policy(blocks, self.histories.width, self.hand_size, dtype)
         self._work = _work(self._root, self.histories, self.suits * self.ranks, self.hand_size, dtype)
-        self._units = np.array([0.0, *(1.0 / n for n in range(1, 5))], dtype)
+        self._units: np.ndarray = np.array([0.0, *(1.0 / n for n in range(1, 5))], dtype)
 
     def value(self, hand: int, seat: int) -> HandValue:
         """Of a hand, as a card set, in one seat."""
@@ -150,7 +150,7 @@ def _policy(blocks: Blocks, width: int, hand_size: int, dtype: type) -> walk.Pol
         for size in members:
             runs.append(np.full(width, size / sum(members)))
         place += width * len(members)
-    numbers = np.concatenate([*runs, blocks.numbers, np.zeros(width)]).astype(dtype)
+    numbers: np.ndarray = np.concatenate([*runs, blocks.numbers, np.zeros(width)]).astype(dtype)
     memory, classes = blocks.abstraction.arrays()
     return walk.Policy(blocks.slots, numbers, uniform, place, suit_numbers(), memory, classes)
 

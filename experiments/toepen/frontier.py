@@ -20,6 +20,7 @@ from solvers.arrays.memory import GameTooLargeError, readable_bytes
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.cfr import CFRSolver
 from solvers.toepen.card_tree import build_card_tree
+from solvers.toepen.tree_policy import save_tree_policy
 from solvers.toepen_cfr import Bounds, ToepenSolver
 
 SECONDS_BETWEEN_MESSAGES = 10
@@ -37,6 +38,7 @@ class Plan(NamedTuple):
     threads: int = 1
     folder: str = ""  # where a size that takes long leaves checkpoints; nowhere if empty
     resume: bool = False
+    save: bool = False  # the policy, as a player, in a folder of its own
 
 
 class Solved(NamedTuple):
@@ -55,7 +57,7 @@ def solve(plan: Plan, size: str) -> Solved:
     solver: ToepenSolver | CFRSolver
     try:
         if engine == "card_tree":
-            tree = build_card_tree(suits, ranks, hand_size, max_memory_bytes)
+            tree = build_card_tree(suits, ranks, hand_size, max_memory_bytes, plan.save)
             row |= {"terminals": tree.num_terminals, "information_sets": tree.num_information_sets}
             solver = ToepenSolver(tree, max_memory_bytes, plan.threads)
         else:
@@ -98,6 +100,11 @@ def solve(plan: Plan, size: str) -> Solved:
         file.unlink(missing_ok=True)
     if not isinstance(solver, ToepenSolver):
         return Solved(row, [], [])
+    if plan.save:
+        folder = Path(plan.folder) / f"player_{size}"
+        folder.mkdir(exist_ok=True)
+        game = pyspiel.load_game(toepen(suits, ranks, hand_size, True, True))
+        save_tree_policy(folder, game, solver, {"target": target, "iterations": solver.iterations})
     return Solved(row, opening_rows(solver, size), last_bets(solver, size))
 
 

@@ -171,8 +171,11 @@ def load_blocks(folder: Path, game: CardGame, head: Mapping[str, Any]) -> Blocks
         raise UserError(f"{folder} has no {VIEWS_FILE}") from None
     root = game.rules.root
     histories = betting_histories(int(root[HAND_SIZE]), bool(root[BETTING_SLOT]))
-    places, context, labels, numbers = (arrays.get(name) for name in ("places", "context", "labels", "numbers"))
-    sound = all(array is not None and array.ndim == 1 for array in (places, context, labels, numbers))
+    nothing = np.empty((0, 0))
+    places, context, labels, numbers = (
+        arrays.get(name, nothing) for name in ("places", "context", "labels", "numbers")
+    )
+    sound = all(array.ndim == 1 for array in (places, context, labels, numbers))
     if not sound or not len(places) == len(context) == len(labels) or numbers.dtype != np.uint8:
         raise UserError(f"{folder / VIEWS_FILE} is damaged or not {WHAT}: its arrays do not fit together")
     entries = np.zeros((len(places), SLOT_WORDS), np.int64)

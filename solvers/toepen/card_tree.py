@@ -55,6 +55,8 @@ class CardTree:
     layers: list[list[Layer]]  # [player][turn]
     histories: Histories
     first_hands: np.ndarray  # the hand of the first player in each of her views of the first turn, as a card set
+    size: tuple[int, int, int]  # suits, ranks, hand size
+    keys: list[list[np.ndarray]] | None = None  # [player][turn]: what views are called in the orbit quotient
 
     @property
     def turns(self) -> int:
@@ -89,8 +91,10 @@ class CardTree:
         return total + int(np.dot(self.histories.after[self.turns - 1][layer.order], nodes))
 
 
-def build_card_tree(suits: int, ranks: int, hand_size: int, max_memory_bytes: int | None = None) -> CardTree:
-    """The card tree of one size."""
+def build_card_tree(
+    suits: int, ranks: int, hand_size: int, max_memory_bytes: int | None = None, keep_keys: bool = False
+) -> CardTree:
+    """The card tree of one size; with the keys of its views its solution can be saved and played."""
     allowed = allowed_bytes(max_memory_bytes)
     cards, _ = isomorphic_rules(toepen_rules(suits, ranks, hand_size, betting=False, follow_suit=True), "orbit")
     assert cards.weighted_deals is not None, "all suits of Toepen are interchangeable"
@@ -103,8 +107,11 @@ def build_card_tree(suits: int, ranks: int, hand_size: int, max_memory_bytes: in
             walk.add(np.ascontiguousarray(deals[part]), probabilities[part])
             progress.update(start + DEALS_AT_A_TIME)
     del deals
-    layers = [_layers(walk, player, histories) for player in (0, 1)]
-    return CardTree([*_numbered(layers, walk)], histories, np.array(walk.first_hands, np.int64)[walk.by_hand[0][0]])
+    keys: list[list[np.ndarray]] = [[], []]
+    layers = [_layers(walk, player, histories, keys[player] if keep_keys else None) for player in (0, 1)]
+    first_hands = np.array(walk.first_hands, np.int64)[walk.by_hand[0][0]]
+    size = suits, ranks, hand_size
+    return CardTree(_numbered(layers, walk), histories, first_hands, size, keys if keep_keys else None)
 
 
 class _Views:
@@ -192,7 +199,7 @@ class _Walk:
             states, weights, order = children, new_weights, order[parents]
 
 
-def _layers(walk: _Walk, player: int, histories: Histories) -> list[Layer]:
+def _layers(walk: _Walk, player: int, histories: Histories, keys: list[np.ndarray] | None) -> list[Layer]:
     """A player's views sorted by hand; their nodes come later."""
     layers: list[Layer] = []
     places: list[np.ndarray] = []
@@ -205,6 +212,8 @@ def _layers(walk: _Walk, player: int, histories: Histories) -> list[Layer]:
         hands = np.arange(len(parent), dtype=np.int32) if turn == 0 else hands[parent]
         by_hand = np.argsort(hands, kind="stable")
         walk.by_hand[player].append(by_hand)
+        if keys is not None:
+            keys.append(known.keys[by_hand])
         place = np.empty(len(by_hand), np.int32)
         place[by_hand] = np.arange(len(by_hand), dtype=np.int32)
         places.append(place)

@@ -1,14 +1,20 @@
 """The compact solver against the sequence form of the same quotient, and against exact values."""
 
+from pathlib import Path
+
 import numpy as np
 import pyspiel
 import pytest
 
 import cardspiel  # noqa: F401
+from cardtable.parameters import UserError
+from cardtable.player import find_player
 from solvers.arrays.memory import GameTooLargeError
 from solvers.arrays.sequence_form import SequenceForm
+from solvers.best_response import nash_conv
 from solvers.cfr import CFRSolver
 from solvers.toepen.card_tree import CardTree, build_card_tree
+from solvers.toepen.tree_policy import save_tree_policy
 from solvers.toepen_cfr import ToepenSolver
 
 SIZES = [(2, 2, 2), (2, 3, 2), (3, 2, 2), (3, 3, 2)]
@@ -89,3 +95,26 @@ def test_too_large() -> None:
         build_card_tree(3, 3, 3, max_memory_bytes=1_000_000)
     with pytest.raises(GameTooLargeError, match="CFR on this card tree"):
         ToepenSolver(build_card_tree(3, 3, 2), max_memory_bytes=1000)
+
+
+def test_threads_give_the_same_result() -> None:
+    tree = build_card_tree(3, 3, 2)
+    states = []
+    for threads in (1, 3):
+        solver = ToepenSolver(tree, threads=threads)
+        solver.run(5)
+        states.append(solver.get_state())
+    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0] if "." in name)
+
+
+def test_saved_solution_plays_as_it_was_solved(tmp_path: Path) -> None:
+    """What comes back from the file has, in the game itself, the NashConv that the solver certified."""
+    solver = ToepenSolver(build_card_tree(2, 3, 2, keep_keys=True))
+    solver.run(100)
+    game = pyspiel.load_game("python_toepen(suits=2,ranks=3,hand_size=2)")
+    save_tree_policy(tmp_path, game, solver, {})
+    player = find_player(str(tmp_path), game)
+    assert nash_conv(game, player.policy(game)) == pytest.approx(solver.evaluate().nash_conv, abs=2e-4)
+    (tmp_path / "card_tree.npz").write_bytes(b"nothing")
+    with pytest.raises(UserError, match="damaged"):
+        find_player(str(tmp_path), game)

@@ -11,7 +11,7 @@ import pytest
 
 import cardspiel  # noqa: F401
 from cardtable.parameters import UserError
-from cardtable.player import find_player
+from cardtable.player import Player, find_player
 from cardtable.spiel import CardGame
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import Evaluation, evaluate_probabilities
@@ -41,6 +41,11 @@ def by_hands(game: CardGame, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
     return means[:, 0], means[:, 1]
 
 
+def probabilities(player: Player, states: np.ndarray) -> np.ndarray:
+    assert player.probabilities_rows is not None
+    return player.probabilities_rows(states, np.arange(len(states)))
+
+
 def by_sequences(game: CardGame, blocks: Blocks, quotient: bool) -> Evaluation:
     """The same by `solvers.best_response`, from the policy as a player."""
     form = SequenceForm.from_game(pyspiel.load_game(f"python_card_isomorphism(game={game})") if quotient else game)
@@ -49,8 +54,8 @@ def by_sequences(game: CardGame, blocks: Blocks, quotient: bool) -> Evaluation:
         *((number, state.array.copy()) for number, state in form.representative_states()), strict=True
     )
     states = np.ascontiguousarray(np.stack(arrays)[:, :size])
-    chances = block_player("policy", game, blocks).probabilities_rows(states, np.arange(len(states)))
-    probabilities = np.ones(form.num_sequences)
+    chances = probabilities(block_player("policy", game, blocks), states)
+    table = np.ones(form.num_sequences)
     label = form.game.rules.origin.label if quotient else None
     for number, array, row in zip(numbers, arrays, chances, strict=True):
         legal = form.legal_actions(number).tolist()
@@ -58,10 +63,10 @@ def by_sequences(game: CardGame, blocks: Blocks, quotient: bool) -> Evaluation:
             named = dict.fromkeys(legal, 0.0)
             for action in np.flatnonzero(row):
                 named[int(label(array, action))] += row[action]
-            probabilities[form.sequences(number)] = [named[action] for action in legal]
+            table[form.sequences(number)] = [named[action] for action in legal]
         else:
-            probabilities[form.sequences(number)] = row[legal]
-    return evaluate_probabilities(form, probabilities)
+            table[form.sequences(number)] = row[legal]
+    return evaluate_probabilities(form, table)
 
 
 def random_blocks(game: CardGame, abstraction: Abstraction, seed: int) -> Blocks:
@@ -100,6 +105,7 @@ def test_uniform_policy() -> None:
     assert best == pytest.approx([0.444444444, -0.133333333], abs=1e-9)
 
 
+@pytest.mark.slow  # compiles the learner
 @pytest.mark.parametrize(("betting", "follow_suit"), list(itertools.product((True, False), repeat=2)))
 def test_random_policies(betting: bool, follow_suit: bool) -> None:
     game = toepen(2, 3, 2, betting, follow_suit)
@@ -130,6 +136,7 @@ def test_larger_games(size: tuple[int, int, int], quotient: bool) -> None:
         compare(game, blocks, quotient)
 
 
+@pytest.mark.slow  # compiles the learner
 def test_suits_are_alike() -> None:
     """All hands of an orbit have one value: the table treats suits alike."""
     game = toepen(3, 2, 2)
@@ -160,6 +167,7 @@ def test_histories_are_those_of_the_rules() -> None:
             state.apply_action(int(rng.choice(state.legal_actions())))
 
 
+@pytest.mark.slow  # compiles the learner
 def test_training_lowers_nash_conv_and_goes_on_from_a_state() -> None:
     game = toepen(3, 3, 2)
     solver = DealSolver(game, Abstraction("other", "00112345"), seed=4)
@@ -176,6 +184,7 @@ def test_training_lowers_nash_conv_and_goes_on_from_a_state() -> None:
         DealSolver(game, seed=5).set_state(state)
 
 
+@pytest.mark.slow  # compiles the learner
 def test_saved_player(tmp_path: Path) -> None:
     game = toepen(3, 2, 2)
     blocks = random_blocks(game, Abstraction("other", "00112345"), 6)
@@ -184,9 +193,9 @@ def test_saved_player(tmp_path: Path) -> None:
     state = game.new_initial_state()
     while state.is_chance_node():
         state.apply_action(state.legal_actions()[0])
-    rows = state.array[None, :].copy(), np.zeros(1, np.int64)
-    expected = block_player("policy", game, rounded(blocks)).probabilities_rows(*rows)
-    assert np.array_equal(player.probabilities_rows(*rows), expected)
+    rows = state.array[None, :].copy()
+    expected = probabilities(block_player("policy", game, rounded(blocks)), rows)
+    assert np.array_equal(probabilities(player, rows), expected)
     with pytest.raises(UserError, match="was made for"):
         find_player(str(tmp_path), toepen(3, 3, 2))
     (tmp_path / "views.npz").write_bytes(b"nothing")
