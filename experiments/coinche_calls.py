@@ -121,7 +121,7 @@ def main() -> None:
     count = max(config["deals"], config["ablation_deals"])
     folder = Path(FLAGS.solved)
     folder.mkdir(parents=True, exist_ok=True)
-    with chosen_executor() as executor, LateProgress("solving deals", count) as progress:
+    with chosen_executor(directory.path) as executor, LateProgress("solving deals", count) as progress:
         deals = solved_deals(count, config["seed"], executor, folder, progress.advance)
     simulator = Simulator(len(setting.root), config["worlds"], config["caution"])
     rows = []

@@ -62,7 +62,7 @@ def main() -> None:
     directory = open_directory({"deals": count, "seed": FLAGS.seed})
     folder = Path(FLAGS.solved)
     folder.mkdir(parents=True, exist_ok=True)
-    with chosen_executor() as executor, LateProgress("solving deals", count) as progress:
+    with chosen_executor(directory.path) as executor, LateProgress("solving deals", count) as progress:
         deals = solved_deals(count, FLAGS.seed, executor, folder, progress.advance)
     numbers = read_numbers()["contract"]
     found, contracts = decisions(setting_of("contract").root, deals, numbers.flat())

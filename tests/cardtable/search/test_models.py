@@ -13,6 +13,7 @@ from cardtable.randomness import generator
 from cardtable.search.models import NetworkModel
 from cardtable.search.networks import context_rows, context_size, require_network
 from cardtable.search.worlds import Worlds
+from cardtable.spiel import CardGame
 from tests.cardtable.search.test_worlds import played
 
 GAMES = [
@@ -36,7 +37,9 @@ def random_network(game: pyspiel.Game, seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def plain_likelihoods(game, tensors, world: np.ndarray, actions: list[int], seat: int) -> list[float]:
+def plain_likelihoods(
+    game: CardGame, tensors: dict[str, np.ndarray], world: np.ndarray, actions: list[int], seat: int
+) -> list[float]:
     """log p of every other seat's moves, temperature 2, a tenth of them anything."""
     state = game.new_initial_state()
     found = [0.0] * game.num_players()
