@@ -150,10 +150,10 @@ export function replayNode(state, actions) {
     el(
       "div",
       { class: "buttons" },
-      button("⏮", to(0), { "aria-label": t("first_step") }),
+      button("«", to(0), { "aria-label": t("first_step") }),
       button("◀", to(replay.step - 1), { "aria-label": t("step_back"), id: "step-back" }),
       button("▶", to(replay.step + 1), { "aria-label": t("step_on"), id: "step-on" }),
-      button("⏭", to(replay.steps), { "aria-label": t("last_step") }),
+      button("»", to(replay.steps), { "aria-label": t("last_step") }),
       button(t("close"), actions.closeReplay, { id: "close-replay" }),
     ),
     el("input", { type: "range", min: 0, max: replay.steps, value: replay.step, "aria-label": t("position"), on: { input: (event) => actions.replay(Number(event.target.value)) } }),
