@@ -3,8 +3,8 @@
     p(card) = noise / (number of legal cards) + (1 - noise) * softmax(values / temperature)(card)
 
 With the values of the expert's own network this models players who want what she wants; with the logits of a clone, a
-player in particular. All worlds a player thinks of share the public history, so that part of the network's first layer is
-added up once for each past decision, and only the hand differs from world to world.
+player in particular. All worlds a player thinks of share the public history, so that part of the network's first layer
+is added up once for each past decision, and only the hand differs from world to world.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def test_games_were_found() -> None:
 
 # Extras of the installation, and what may import them: experiments, learners, and nobody else.
 EXTRAS = ("matplotlib", "ray", "tensorboard", "torch")
-LEARNERS = ("solvers.deep_cfr", "solvers.learning")
+LEARNERS = ("solvers.alpha_zero.trainer", "solvers.deep_cfr", "solvers.imitation", "solvers.learning")
 BLOCK_EXTRAS = """
 import sys
 

@@ -17,7 +17,7 @@ from cardtable.player import Player, find_player, player_streams, players_of
 from cardtable.randomness import generator
 from tests.variants import ALL
 
-OPTIONS = {"monte_carlo": "(worlds=3)"}  # cheaper than the defaults
+OPTIONS = {"monte_carlo": "(worlds=3)", "expert": "(worlds=6)"}  # cheaper than the defaults
 GAMES = 4
 MOST_POSITIONS = 24  # of one game
 
