@@ -53,6 +53,8 @@ FORMAT = "cardspiel-player"
 FORMAT_VERSION = 1
 # How saved players of each kind are read, (folder, game, head, **options) -> Player.
 KINDS = {
+    "alpha_zero": "solvers.alpha_zero.players:saved_player",
+    "clone": "cardtable.search.clones:saved_player",
     "policy": "solvers.policies:saved_player",
     "deep_cfr": "solvers.deep_cfr.players:saved_player",
     "ppo": "solvers.ppo.players:saved_player",

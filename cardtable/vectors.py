@@ -1,8 +1,8 @@
 """Arithmetic on rows of 32 numbers inside compiled code, for small networks: each is a handful of instructions.
 
-A row is 32 float32 of a two-dimensional array with 32 columns. numba unrolls a loop over 32 columns before LLVM can turn
-it into vector instructions, and then adds one number at a time, eight times as slow. So these say what they mean in
-LLVM's own words, for whatever vector registers there are. With `NUMBA_DISABLE_JIT=1` numpy does the same.
+A row is 32 float32 of a two-dimensional array with 32 columns. numba unrolls a loop over 32 columns before LLVM can
+turn it into vector instructions, and then adds one number at a time, much slower. So these say what they mean in LLVM's
+own words, for whatever vector registers there are. With `NUMBA_DISABLE_JIT=1` numpy does the same.
 
     add_row(target, place, source, row)              target[place] += source[row]
     subtract_row(target, place, source, row)         target[place] -= source[row]

@@ -10,7 +10,7 @@ import pyspiel
 
 from cardtable import deck
 from cardtable.display import Table
-from cardtable.player import register_compiled
+from cardtable.player import register_compiled, register_player
 from cardtable.spiel import CardGame, card_game_type
 from cardtable.tricks import describe_cards, describe_tricks
 from gongzhu_spiel import rules
@@ -71,10 +71,13 @@ class GongzhuWording:
 
 pyspiel.register_game(GAME_TYPE, GongzhuGame)
 
-for _name in ("if", "greed", "team"):  # they know the full deck of 52 cards only
-    register_compiled(
-        GAME_TYPE.short_name,
-        _name,
-        f"gongzhu_spiel.players:mr_{_name}",
-        fits=lambda game: game.num_distinct_actions() == slots.FULL_DECK,
-    )
+
+def _has_full_deck(game: pyspiel.Game) -> bool:
+    """What all players of this package need."""
+    return game.num_distinct_actions() == slots.FULL_DECK
+
+
+for _name in ("if", "greed", "team"):
+    register_compiled(NAME, _name, f"gongzhu_spiel.players:mr_{_name}", _has_full_deck)
+for _name in ("network", "expert"):
+    register_player(NAME, _name, f"gongzhu_spiel.expert:{_name}", _has_full_deck)

@@ -17,11 +17,10 @@ from cardtable.player import Player, find_player, player_streams, players_of
 from cardtable.randomness import generator
 from tests.variants import ALL
 
-OPTIONS = {  # cheaper than the defaults
-    "monte_carlo": "(worlds=3)",
-    "cards": "(worlds=2)",
-    "caller": "(worlds=2)",
-    "expert": "(worlds=2,simulated=2)",
+OPTIONS = {"monte_carlo": "(worlds=3)"}  # cheaper than the defaults
+OPTIONS_OF = {  # the same for the players of one package
+    "coinche_spiel": {"cards": "(worlds=2)", "caller": "(worlds=2)", "expert": "(worlds=2,simulated=2)"},
+    "gongzhu_spiel": {"expert": "(worlds=6)"},
 }
 GAMES = 4
 MOST_POSITIONS = 24  # of one game
@@ -49,8 +48,12 @@ def positions(game: pyspiel.Game, seed: int) -> Iterator[pyspiel.State]:
 @pytest.mark.parametrize("name", ALL)
 def test_players(name: str) -> None:
     game = pyspiel.load_game(name)
+    inside = game
+    while hasattr(inside, "base"):
+        inside = inside.base
+    options = OPTIONS | OPTIONS_OF.get(type(inside).__module__.partition(".")[0], {})
     for player in players_of(game):
-        check_player(game, find_player(player + OPTIONS.get(player, ""), game))
+        check_player(game, find_player(player + options.get(player, ""), game))
 
 
 def check_player(game: pyspiel.Game, player: Player) -> None:

@@ -36,7 +36,7 @@ CONFIG = "config.json"
 LOCK = ".lock"
 # What --overwrite removes: files that runs write. Anything else in the directory is not ours.
 NAMED = (CONFIG, NODES_FILE, "player.json", "report.md", "results.json")
-RESULTS = (*NAMED, "*.csv", "*.png", "*.npz", "solved_*.json", events.PATTERN)
+RESULTS = (*NAMED, "*.csv", "*.png", "*.npz", "*.safetensors", "solved_*.json", events.PATTERN)
 LONGEST_NAME = 150  # bytes; file systems allow 255, and something may be added
 
 

@@ -301,5 +301,13 @@ def test_bots_refuse_nonsense() -> None:
 
 
 def test_player_names() -> None:
-    assert players_of(pyspiel.load_game("python_gongzhu")) == ["random", "if", "greed", "team", "monte_carlo"]
+    assert players_of(pyspiel.load_game("python_gongzhu")) == [
+        "random",
+        "if",
+        "greed",
+        "team",
+        "network",
+        "expert",
+        "monte_carlo",
+    ]
     assert len(players.BURDEN) == 52

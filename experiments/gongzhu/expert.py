@@ -1,0 +1,124 @@
+"""Makes the networks of Gongzhu's expert, stage by stage; every stage leaves files, and is not done again.
+
+1. *Distillation*: games of the flat Monte Carlo player with Mr. Team's rollouts; the network learns what it finds every
+   legal card to be worth.
+2. *Iterations*: the same with the network's own rollouts in the place of Mr. Team's, from where the network stands.
+3. *Clone*: the network's shape again, learning what Mr. Greed plays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cardtable.executors import Executor
+from cardtable.files import read_arrays, read_tensors, write_arrays, write_tensors
+from cardtable.player import compiled_players, find_player
+from cardtable.search.flat import FlatSearch
+from cardtable.spiel import CardGame
+from gongzhu_spiel.network import pack
+from gongzhu_spiel.rollouts import flat_rows
+from solvers.imitation.examples import Examples, Teacher, taught
+from solvers.imitation.fitting import FitSettings, fit
+from solvers.learning.settings import check_fields, setting
+
+PART = 512  # games of a file of examples
+NETWORK, CLONE = "network.safetensors", "greed.safetensors"
+Tensors = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class ExpertSettings:
+    games: int = setting(8000, "of flat Monte Carlo, to distil", lowest=64)
+    worlds: int = setting(20, "of every decision in them", lowest=1)
+    iterations: int = setting(2, "with the network's own rollouts", lowest=0)
+    iteration_games: int = setting(8000, "of each iteration", lowest=64)
+    clone_games: int = setting(8000, "of Mr. Greed, to clone", lowest=64)
+    exploration: float = setting(0.08, "share of moves that are anything legal, while examples are made")
+    epochs: int = setting(12, "times that all examples are gone through", lowest=1)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class Workshop:
+    """Where the networks are made: one folder, one seed."""
+
+    def __init__(self, game: CardGame, folder: Path, settings: ExpertSettings, seed: int, executor: Executor) -> None:
+        self.game, self.folder, self.settings, self.seed, self.executor = game, folder, settings, seed, executor
+
+    def make(self, tell: Callable[[str, dict[str, Any]], None]) -> dict[str, Tensors]:
+        """All networks; `tell` hears of every stage that was done, with its figures."""
+        tensors: Tensors = {}
+        for number in range(self.settings.iterations + 1):
+            tensors = self._stage(number, tensors, tell)
+        return {NETWORK: tensors, CLONE: self._clone(tell)}
+
+    def _stage(self, number: int, before: Tensors, tell: Callable[[str, dict[str, Any]], None]) -> Tensors:
+        file = self.folder / f"network_{number}.safetensors"
+        if file.exists():
+            return read_tensors(file, "a network of a former stage")
+        start = time.process_time()
+        games = self.settings.iteration_games if number else self.settings.games
+        teacher = Teacher(
+            self.game,
+            values_rows=own_rollouts(before, self.settings.worlds) if number else self._distilled(),
+            exploration=self.settings.exploration,
+            seed=self.seed + 1000 * number,
+        )
+        examples = self._examples(f"examples_{number}", teacher, games)
+        made = time.process_time()
+        fitted = FitSettings(epochs=self.settings.epochs, learning_rate=0.0015 if number else 0.003)
+        tensors, known = fit(self.game, examples, "values", fitted, self.seed, before or None)
+        write_tensors(file, tensors)
+        seconds = {"play_seconds": made - start, "fit_seconds": time.process_time() - made}
+        tell(f"network_{number}", {"decisions": len(examples.states), **seconds, **known})
+        return tensors
+
+    def _clone(self, tell: Callable[[str, dict[str, Any]], None]) -> Tensors:
+        file = self.folder / CLONE
+        if file.exists():
+            return read_tensors(file, "a clone of a former stage")
+        start = time.process_time()
+        greed = find_player("greed", self.game)
+        teacher = Teacher(self.game, greed, exploration=self.settings.exploration, seed=self.seed + 500)
+        examples = self._examples("examples_greed", teacher, self.settings.clone_games)
+        made = time.process_time()
+        tensors, known = fit(self.game, examples, "choices", FitSettings(epochs=self.settings.epochs), self.seed)
+        write_tensors(file, tensors)
+        seconds = {"play_seconds": made - start, "fit_seconds": time.process_time() - made}
+        tell("clone of Mr. Greed", {"decisions": len(examples.states), **seconds, **known})
+        return tensors
+
+    def _distilled(self) -> Callable:
+        team = compiled_players(self.game)["team"].compiled
+        return FlatSearch(self.game, self.settings.worlds, team).values_rows
+
+    def _examples(self, name: str, teacher: Teacher, games: int) -> Examples:
+        """Examples, filed in parts: what an interrupted run has played is not played again."""
+        parts = []
+        for first in range(0, games, PART):
+            file = self.folder / f"{name}_{first // PART}.npz"
+            if not file.exists():
+                part = taught(teacher, range(first, min(first + PART, games)), self.executor, name)
+                write_arrays(file, part._asdict())
+            arrays = read_arrays(file, "examples of an interrupted run")
+            parts.append(Examples(arrays["states"], arrays["targets"]))
+        return Examples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def own_rollouts(tensors: Tensors, worlds: int) -> Callable:
+    """values_rows(states, rows, streams) by the network's own rollouts."""
+    weights = pack(tensors)
+
+    def values_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        values = np.full((len(rows), 52), np.nan)
+        flat_rows(weights, worlds, states, rows, streams, values)
+        return values
+
+    return values_rows

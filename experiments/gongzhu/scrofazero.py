@@ -1,0 +1,136 @@
+"""The tables of the ScrofaZero paper with our own networks: matches, values of cards, examples of gamma."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cardtable.player import read_player_file
+from cardtable.randomness import generator
+from cardtable.spiel import CardGame
+from gongzhu_spiel.game import RANK_NAMES
+from gongzhu_spiel.players import BURDEN
+from gongzhu_spiel.rules import deal
+from gongzhu_spiel.state import HAND, MAX_RANKS, TURN
+from solvers.alpha_zero.network import forward
+from solvers.alpha_zero.players import load_tensors
+from solvers.alpha_zero.scrofazero import BETA, card_set, thirds_inputs
+from solvers.alpha_zero.views import view_of
+
+SUITS = "SHDC"
+
+
+class Match(NamedTuple):
+    """A line of a table: who plays whom, and what is published."""
+
+    table: str
+    what: str
+    first: str
+    second: str
+    published: str
+
+
+def matches(folder: str, others: dict[str, str]) -> list[Match]:
+    """All matches of Tables 2, 3, 5 and 8 for the network in a folder; `others` are networks of other sizes."""
+    uniform, stratified = f"{folder}(sampling=uniform)", f"{folder}(sampling=stratified)"
+    both = f"{folder}(sampling=stratified,weights=iec)"
+    found = [
+        Match("2", "SZS - random", stratified, "random", "319 ± 16"),
+        Match("2", "SZS - if", stratified, "if", "127 ± 8"),
+        Match("2", "SZS - greed", stratified, "greed", "60 ± 5"),
+        Match("3", "US", uniform, "greed", "59.6 ± 3.3"),
+        Match("3", "SS", stratified, "greed", "59.7 ± 3.3"),
+        Match("3", "US with IEC", f"{folder}(sampling=uniform,weights=iec)", "greed", "54.5 ± 4.7"),
+        Match("3", "SS with IEC", both, "greed", "73.9 ± 3.3"),
+        Match("3", "SS with IEC, against US", both, uniform, "15.5 ± 4.1"),
+        Match("3", "SS with naive Bayes", f"{folder}(sampling=stratified,weights=bayes)", "greed", "worse than IEC"),
+        Match("8", "policy head, one-hot", f"{folder}(head_only=one_hot)", "greed", "1 ± 16"),
+        Match("8", "policy head, thirds", f"{folder}(head_only=thirds)", "greed", "7 ± 4.6"),
+    ]
+    sizes = {"this network": folder, **others}
+    found += [Match("5", name, f"{path}(worlds=5)", "greed", "0 ± 8, 32 ± 5, -66 ± 8") for name, path in sizes.items()]
+    return found
+
+
+def values_of_cards(game: CardGame, folder: Path, deals: int, seed: int) -> list[dict[str, Any]]:
+    """Table 4: what holding a card is worth to a hand, by the value head.
+
+    In random deals the card changes hands with a low card of the same suit (the lowest one that the other hand has),
+    between the leader and each of the opponents; half the difference of the leader's values.
+    """
+    tensors = load_tensors(folder, read_player_file(folder), game)
+    view = view_of(game)
+    rows = []
+    names = (("S", 12, -50), ("S", 11, -30), ("C", 12, -20), ("C", 11, -15), ("C", 10, -10), ("C", 9, -5))
+    names += (("D", 12, 30), ("D", 11, 20), ("D", 10, 10))
+    published = ("-20 to -40", "-20 to -40", "-20", "-20", "-10", "-10", "20", "10", "10")
+    for (suit, rank, greed), paper in zip(names, published, strict=True):
+        card = SUITS.index(suit) * MAX_RANKS + rank
+        found = []
+        for number in range(deals):
+            state = game.rules.new_state()
+            deal(state, generator(seed + number))
+            seat, other = int(state[TURN]), int(state[TURN] + 1) % 4
+            for owner, taker in ((seat, other), (other, seat)):
+                suit_set = (1 << MAX_RANKS) - 1 << card // MAX_RANKS * MAX_RANKS
+                low = int(state[HAND + taker]) & suit_set
+                if not int(state[HAND + owner]) >> card & 1 or not low:
+                    continue
+                swapped = state.copy()
+                exchange = 1 << card | low & -low
+                swapped[HAND + owner] ^= exchange
+                swapped[HAND + taker] ^= exchange
+                pair = np.stack([state, swapped])
+                values = forward(tensors, view.inputs(pair, np.arange(2)))[1][:, 0]
+                sign = 1 if owner == seat else -1
+                found.append(sign * float(values[0] - values[1]) / 2)
+        mean, error = float(np.mean(found)), float(np.std(found) / np.sqrt(len(found)))
+        rows.append({"card": suit + RANK_NAMES[rank], "Mr. Greed": greed, "published": paper})
+        rows[-1] |= {"ours": round(mean, 1), "s.e.": round(error, 1), "burden in our Mr. Greed": int(BURDEN[card])}
+    return rows
+
+
+def gamma_examples(game: CardGame, folder: Path, temperature: float) -> list[dict[str, Any]]:
+    """Tables 6 and 7: correction factors of guessed cards, without and with an irrelevant one (D4, SJ).
+
+    The second seat, in the first trick, follows a lead of a six; her hand is the guessed cards and small clubs.
+    """
+    tensors = load_tensors(folder, read_player_file(folder), game)
+    cases = [("6", "D", "4", ("7", "8"), ("6", "7", "J"), ("10", "K"))]
+    cases += [("7", "S", "J", ("5", "10"), ("8", "10", "Q"), ("7", "K"))]
+    rows = []
+    for table, suit, extra, *guesses in cases:
+        for guess in guesses:
+            cards = {rank: SUITS.index(suit) * MAX_RANKS + RANK_NAMES.index(rank) for rank in (*guess, extra)}
+            for rank in (*guess, extra):
+                row = {"table": table, "cards guessed": suit + rank}
+                for column, some in (("without", guess), ("with", (*guess, extra))):
+                    row[f"gamma {column} {suit}{extra}"] = (
+                        round(_gamma(game, tensors, temperature, [cards[r] for r in some], cards[rank]), 4)
+                        if rank in some
+                        else float("nan")
+                    )
+                rows.append({name.replace(f" {suit}{extra}", " the irrelevant card"): v for name, v in row.items()})
+    return rows
+
+
+def _gamma(game: CardGame, tensors: dict, temperature: float, guessed: list[int], card: int) -> float:
+    """The correction factor of a card, averaged over a hundred deals of what else there is."""
+    suit = guessed[0] // MAX_RANKS
+    found = []
+    for number in range(100):
+        state = game.rules.new_state()
+        deal(state, generator(number))
+        lead = next(
+            (c for c in range(suit * 13, suit * 13 + 13) if c not in guessed and int(state[HAND]) >> c & 1), None
+        )
+        if lead is None:
+            continue
+        game.rules.kernel.apply_action(state, lead)
+        rest = [c for c in range(52) if card_set(state[HAND + 1])[c] and c // MAX_RANKS != suit]
+        hand = sum(1 << c for c in (*guessed, *rest[: 13 - len(guessed)]))
+        logits = forward(tensors, thirds_inputs(state, 1, np.array([hand])))[0][0]
+        found.append(np.exp(-BETA * temperature * (max(logits[guessed]) - logits[card])))
+    return float(np.mean(found))

@@ -1,0 +1,189 @@
+"""ScrofaZero's worlds (Shi, Li and Sun, 2021): stratified sampling (SS), and weights by what others did (IEC).
+
+*Stratified sampling*: the first two cards of a list of key cards that the player has not seen; for each way in which
+the others can hold them, equally many uniform worlds, all strata counting the same.
+
+*Integral over equivalent class*: the weight of a world is the product over the others' important past cards of
+
+    gamma = exp(-beta * regret),    regret = (highest logit - logit of the card played) * temperature
+
+among the legal cards of the suit played, beta = 0.015 for each point. The network is fed with the actor's hand in that
+world, and a third of each card that she cannot see in each of the other hands. Important are cards from the eight up,
+if the player leads now, or if they are of the suit that she has to follow. *Naive Bayes* normalises: each factor is
+gamma over the sum of all legal cards' gammas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from cardtable import deck
+from cardtable.parameters import UserError, refusal
+from cardtable.player import Player, legal_mask
+from cardtable.replay import past
+from cardtable.search.worlds import Worlds
+from cardtable.spiel import CardGame
+from gongzhu_spiel.features import OPEN_HAND_FEATURES, open_hand_features
+from gongzhu_spiel.state import (
+    ACE,
+    CLUBS,
+    DIAMONDS,
+    FULL_DECK,
+    HAND,
+    HEARTS,
+    JACK,
+    KING,
+    LED_SUIT,
+    MAX_RANKS,
+    QUEEN,
+    SPADES,
+    TEN,
+    TURN,
+)
+from solvers.alpha_zero.network import forward
+
+BETA = 0.015
+EIGHT = 6
+DRAWS = 8  # uniform worlds for each one that is wanted: rare strata may stay empty
+
+
+def _cards(suit: int, *ranks: int) -> list[int]:
+    return [suit * MAX_RANKS + rank for rank in ranks]
+
+
+PIG, SHEEP, TRANSFORMER = _cards(SPADES, QUEEN)[0], _cards(DIAMONDS, JACK)[0], _cards(CLUBS, TEN)[0]
+FOLLOWING = {
+    SPADES: _cards(SPADES, QUEEN, ACE, KING, JACK, TEN),
+    HEARTS: _cards(HEARTS, ACE, KING, QUEEN, JACK, TEN),
+    DIAMONDS: _cards(DIAMONDS, JACK, ACE, KING, QUEEN, TEN),
+    CLUBS: _cards(CLUBS, TEN, ACE, KING, QUEEN, JACK),
+}
+
+
+def require_gongzhu(game: CardGame) -> None:
+    if game.get_type().short_name != "python_gongzhu" or game.num_distinct_actions() != FULL_DECK:
+        raise UserError("stratified sampling, IEC and the policy head are for Gongzhu with the full deck")
+
+
+def card_set(cards: int) -> np.ndarray:
+    """A card set as 52 zeros and ones."""
+    return (int(cards) >> np.arange(FULL_DECK) & 1).astype(np.float32)
+
+
+def key_cards(state: np.ndarray, unseen: int) -> list[int]:
+    """The first two cards of the list that the player has not seen."""
+    led = int(state[LED_SUIT])
+    if led:
+        wanted = FOLLOWING[((led & -led).bit_length() - 1) // MAX_RANKS]
+    else:
+        wanted = []
+        for key, cards in (
+            (PIG, _cards(SPADES, QUEEN, ACE, KING)),
+            (SHEEP, _cards(DIAMONDS, JACK, ACE, KING, QUEEN)),
+            (None, _cards(HEARTS, ACE, KING, QUEEN)),
+            (TRANSFORMER, _cards(CLUBS, TEN, ACE, KING, QUEEN, JACK)),
+        ):
+            if key is None or unseen >> key & 1:
+                wanted += cards
+    return [card for card in wanted if unseen >> card & 1][:2]
+
+
+class ScrofaBelief:
+    """Worlds and weights as ScrofaZero has them."""
+
+    def __init__(
+        self,
+        game: CardGame,
+        tensors: Mapping[str, np.ndarray],
+        worlds: int,
+        stratified: bool,
+        weights: str,
+        temperature: float,
+    ) -> None:
+        if weights not in ("none", "iec", "bayes"):
+            raise refusal(f"weights are {weights!r}", "none, iec, bayes")
+        self.game, self.tensors, self.worlds = game, tensors, worlds
+        self.stratified, self.weights, self.temperature = stratified, weights, temperature
+        self._drawn = Worlds(game, drawn=worlds, kept=worlds)
+
+    def __call__(self, state: np.ndarray, seat: int, stream: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.stratified:
+            worlds = self._strata(state, seat, stream)
+        else:
+            worlds = self._drawn.uniform(state, seat, stream, self.worlds)
+        return worlds, np.ones(len(worlds)) if self.weights == "none" else self.scores(state, seat, worlds)
+
+    def _strata(self, state: np.ndarray, seat: int, stream: np.ndarray) -> np.ndarray:
+        """Uniform worlds, thrown away where their stratum is full: what is left is uniform inside each stratum."""
+        unseen = sum(int(state[HAND + other]) for other in range(4) if other != seat)
+        keys = key_cards(state, unseen)
+        drawn = self._drawn.uniform(state, seat, stream, DRAWS * self.worlds)
+        where = np.zeros(len(drawn), np.int64)
+        for card in keys:
+            owner = np.argmax(drawn[:, HAND : HAND + 4] >> card & 1, axis=1)
+            where = 4 * where + owner
+        strata = np.unique(where)
+        room = max(1, self.worlds // len(strata))
+        return drawn[np.concatenate([np.flatnonzero(where == stratum)[:room] for stratum in strata])]
+
+    def scores(self, state: np.ndarray, seat: int, worlds: np.ndarray) -> np.ndarray:
+        """The weights of worlds that look alike to the seat."""
+        positions, actions = past(self.game.rules, state)
+        led = int(state[LED_SUIT])
+        total = np.zeros(len(worlds))
+        for position, card in zip(positions, actions.tolist(), strict=False):
+            mover = int(position[TURN])
+            important = card % MAX_RANKS >= EIGHT and (led == 0 or led >> card & 1)
+            if mover != seat and important:
+                total += self.log_gammas(position, mover, card, worlds)
+        return np.exp(total - total.max(initial=0.0))
+
+    def log_gammas(self, position: np.ndarray, mover: int, card: int, worlds: np.ndarray) -> np.ndarray:
+        """The log of gamma, or of its share among the legal cards, of one past card in each world."""
+        played = int(position[deck.DEALT + mover] ^ position[HAND + mover])
+        hands = worlds[:, deck.DEALT + mover] ^ played
+        values = self.temperature * forward(self.tensors, thirds_inputs(position, mover, hands))[0]
+        led = int(position[LED_SUIT])
+        suit = (1 << MAX_RANKS) - 1 << card // MAX_RANKS * MAX_RANKS
+        found = np.empty(len(worlds))
+        for number, hand in enumerate(hands.tolist()):
+            legal = hand & led or hand
+            compared = card_set(legal & suit if self.weights == "iec" else legal) > 0
+            regrets = values[number, compared].max() - values[number]
+            found[number] = -BETA * regrets[card]
+            if self.weights == "bayes":
+                found[number] -= np.log(np.exp(-BETA * regrets[compared]).sum())
+        return found
+
+
+def thirds_inputs(position: np.ndarray, mover: int, hands: np.ndarray) -> np.ndarray:
+    """ScrofaZero's input for one position and several hands of its mover, the others' cards spread evenly."""
+    base = np.zeros(OPEN_HAND_FEATURES, np.float32)
+    open_hand_features(position, mover, base)
+    left = card_set(sum(int(position[HAND + seat]) for seat in range(4)))
+    inputs = np.repeat(base[None, :], len(hands), axis=0)
+    for number, hand in enumerate(np.asarray(hands).tolist()):
+        own = card_set(hand)
+        inputs[number, :FULL_DECK] = own
+        inputs[number, FULL_DECK : 4 * FULL_DECK] = np.tile((left - own) / 3, 3)
+    return inputs
+
+
+def policy_head_player(game: CardGame, tensors: Mapping[str, np.ndarray], thirds: bool) -> Player:
+    """The policy head alone: with a third of each unseen card in each hand, or with one uniform world (Table 8)."""
+    drawn = Worlds(game, drawn=1, kept=1)
+
+    def choose_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        inputs = np.zeros((len(rows), OPEN_HAND_FEATURES), np.float32)
+        for index, row in enumerate(rows):
+            seat = int(states[row, TURN])
+            if thirds:
+                inputs[index] = thirds_inputs(states[row], seat, states[row, HAND + seat : HAND + seat + 1])[0]
+            else:
+                open_hand_features(drawn.uniform(states[row], seat, streams[index], 1)[0], seat, inputs[index])
+        logits = forward(tensors, inputs)[0]
+        return np.argmax(np.where(legal_mask(game.rules, states, rows), logits, -np.inf), axis=1)
+
+    return Player("policy_head", game, choose_rows=choose_rows, batch_size=64)

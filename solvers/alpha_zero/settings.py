@@ -1,0 +1,30 @@
+"""Settings of the AlphaZero-like trainer; the defaults are ScrofaZero's, with a network that a CPU can train."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from solvers.learning.settings import check_fields, setting
+
+
+@dataclass(frozen=True)
+class AlphaZeroSettings:
+    width: int = setting(192, "numbers of every hidden layer", lowest=1)
+    blocks: int = setting(2, "residual blocks of two layers each", lowest=0)
+    games: int = setting(64, "of self-play in an iteration", lowest=1)
+    searches: int = setting(2, "iterations of the tree search for each legal action", lowest=1)
+    c: float = setting(30.0, "exploration of the tree search, in points")
+    formula: Literal["uct", "puct"] = setting("uct", "of the tree search; puct also looks at the policy head")
+    temperature: float = setting(5.0, "points: policy targets are softmax(Q / temperature)")
+    kept: int = setting(3, "iterations whose positions are trained on", lowest=1)
+    passes: int = setting(3, "times that these are gone through in an iteration", lowest=1)
+    batch_size: int = setting(64, "rows of a minibatch", lowest=1)
+    learning_rate: float = setting(0.0005, "of Adam")
+    weight_decay: float = setting(0.0001, "of Adam")
+    value_weight: float = setting(3.0, "of the value loss, |dv| in hundreds of points, beside the policy's KL")
+    exploration: float = setting(0.0, "share of self-play moves that are anything legal")
+    mask: Literal["zero", "out"] = setting("zero", "illegal actions: logits become 0, as in the paper, or are left out")
+
+    def __post_init__(self) -> None:
+        check_fields(self)

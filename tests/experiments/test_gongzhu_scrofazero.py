@@ -1,0 +1,28 @@
+"""ScrofaZero's command: a few iterations, and the tables with what came of them."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests import commands
+
+
+@pytest.mark.slow
+def test_training_and_tables(tmp_path: Path) -> None:
+    trained = commands.run("experiments.gongzhu_scrofazero", "--quick", "--out=net", cwd=tmp_path)
+    assert trained.returncode == 0, trained.stdout + trained.stderr
+    rows = list(csv.DictReader((tmp_path / "net" / "metrics.csv").open()))
+    assert float(rows[-1]["points"]) < 0  # nobody beats Mr. Greed after three iterations
+    played = commands.run("experiments.gongzhu_scrofazero", "--quick", "--tables=net", "--out=tables", cwd=tmp_path)
+    assert played.returncode == 0, played.stdout + played.stderr
+    tables = list(csv.DictReader((tmp_path / "tables" / "matches.csv").open()))
+    assert {row["table"] for row in tables} == {"2", "3", "5", "8"}
+    assert len(list(csv.DictReader((tmp_path / "tables" / "table_4.csv").open()))) == 9
+
+
+def test_bad_flags(tmp_path: Path) -> None:
+    result = commands.run("experiments.gongzhu_scrofazero", "--tables=nowhere", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "nowhere is no saved player" in result.stdout + result.stderr
+    assert "Traceback" not in result.stderr

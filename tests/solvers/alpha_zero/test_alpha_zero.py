@@ -1,0 +1,103 @@
+"""The AlphaZero-like trainer: learns, goes on bit by bit, saves players; ScrofaZero's worlds and weights."""
+
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+
+import cardspiel  # noqa: F401 registers the games
+from cardtable.match import play_match
+from cardtable.parameters import UserError
+from cardtable.player import find_player
+from cardtable.randomness import generator
+from gongzhu_spiel import rules
+from gongzhu_spiel import state as slots
+from solvers.alpha_zero.network import forward, new_tensors, shapes
+from solvers.alpha_zero.players import save_alpha_zero
+from solvers.alpha_zero.scrofazero import BETA, ScrofaBelief, key_cards, thirds_inputs
+from solvers.alpha_zero.settings import AlphaZeroSettings
+from solvers.alpha_zero.trainer import AlphaZeroTrainer
+from tests.gongzhu_spiel.test_endings import ending
+
+SMALL = pyspiel.load_game("python_gongzhu(suits=2,ranks=4)")
+FULL = pyspiel.load_game("python_gongzhu")
+SETTINGS = AlphaZeroSettings(width=32, blocks=1, games=16, learning_rate=0.003)
+
+
+def test_it_learns_what_deals_are_worth_and_goes_on_bit_by_bit() -> None:
+    trainer = AlphaZeroTrainer(SMALL, SETTINGS, seed=3)
+    trainer.run(4)
+    first = trainer.metrics()["value_loss"]
+    state = trainer.get_state()
+    trainer.run(10)
+    assert trainer.metrics()["value_loss"] < 0.8 * first
+    again = AlphaZeroTrainer(SMALL, SETTINGS, seed=3)
+    again.set_state(state)
+    again.run(10)
+    assert all((again.tensors[name] == tensor).all() for name, tensor in trainer.tensors.items())
+    with pytest.raises(ValueError, match="lacks iterations"):
+        again.set_state({name: value for name, value in state.items() if name != "iterations"})
+
+
+def test_what_it_learned_beats_random_and_is_saved(tmp_path: Path) -> None:
+    trainer = AlphaZeroTrainer(SMALL, SETTINGS, seed=4)
+    trainer.run(8)
+    save_alpha_zero(tmp_path, SMALL, trainer.tensors, vars(SETTINGS), {})
+    player = find_player(f"{tmp_path}(worlds=5)", SMALL)
+    score = play_match(SMALL, player, find_player("random", SMALL), 150, seed=2).score
+    assert score.mean > 2 * score.standard_error
+    with pytest.raises(UserError, match="are for Gongzhu with the full deck"):
+        find_player(f"{tmp_path}(sampling=stratified)", SMALL)
+    with pytest.raises(UserError, match="weights is 'some'; allowed: none, iec, bayes"):
+        find_player(f"{tmp_path}(weights=some)", SMALL)
+
+
+def untrained() -> dict[str, np.ndarray]:
+    return new_tensors(shapes(434, 16, 1, 52, 4), seed=1)
+
+
+def test_strata_are_the_ways_to_hold_two_key_cards() -> None:
+    state = FULL.rules.new_state()
+    rules.deal(state, generator(1))
+    hand = int(state[slots.HAND])
+    unseen = (1 << 52) - 1 ^ hand
+    keys = key_cards(state, unseen)
+    expected = [card for card in (10, 12, 11, 35, 38, 37, 36) if unseen >> card & 1][:2]
+    assert keys == expected
+    worlds, weights = ScrofaBelief(FULL, untrained(), 9, True, "none", 5.0)(state, 0, generator(2))
+    owners = {
+        tuple(int(np.argmax(world[slots.HAND : slots.HAND + 4] >> card & 1)) for card in keys) for world in worlds
+    }
+    assert len(owners) == len(worlds) == 9
+    assert (weights == 1).all()
+
+
+@pytest.mark.parametrize("weights", ["iec", "bayes"])
+def test_weights_are_products_of_gammas(weights: str) -> None:
+    """Written again, card by card, from the description of the paper."""
+    tensors = untrained()
+    state = ending(3, 32, scored_late=False)
+    seat = int(state[slots.TURN])
+    belief = ScrofaBelief(FULL, tensors, 6, False, weights, 5.0)
+    worlds, found = belief(state, seat, generator(5))
+    logs = []
+    for world in worlds:
+        position = FULL.rules.new_state()
+        position[: slots.deck.BLOCK_SIZE] = world[: slots.deck.BLOCK_SIZE]
+        position[slots.HAND : slots.HAND + 4] = world[slots.deck.DEALT : slots.deck.DEALT + 4]
+        total = 0.0
+        for index in range(int(state[slots.CARDS_PLAYED])):
+            mover, card = slots.tricks.played_card(state, slots.TRICKS, index)
+            legal = [c for c in range(52) if int(rules.legal_cards(position)) >> c & 1]
+            led = int(state[slots.LED_SUIT])
+            if mover != seat and card % 13 >= 6 and (led == 0 or led >> card & 1):
+                hand = position[slots.HAND + mover : slots.HAND + mover + 1]
+                q = 5.0 * forward(tensors, thirds_inputs(position, mover, hand))[0][0]
+                same = [c for c in legal if c // 13 == card // 13] if weights == "iec" else legal
+                gamma = {c: np.exp(-BETA * (max(q[same]) - q[c])) for c in same}
+                total += np.log(gamma[card] / (1.0 if weights == "iec" else sum(gamma.values())))
+            rules.apply_action(position, card)
+        logs.append(total)
+    expected = np.exp(np.array(logs) - max(logs))
+    assert found / found.max() == pytest.approx(expected, rel=1e-3)
