@@ -148,7 +148,7 @@ def play_tables(game: CardGame) -> None:
     config = {"tables": FLAGS.tables, "others": FLAGS.others, "deals": deals, "seed": FLAGS.seed}
     directory = open_directory(config, "runs/gongzhu_scrofazero_tables")
     rows: list[dict[str, Any]] = []
-    with chosen_executor() as executor:
+    with chosen_executor(directory.path) as executor:
         for number, match in enumerate(matches(FLAGS.tables, others)):
             file = directory.path / f"match_{number}.npz"
             if file.exists():

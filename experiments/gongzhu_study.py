@@ -92,7 +92,7 @@ def main() -> None:
     directory = open_directory(config, f"runs/gongzhu_{FLAGS.group}")
     results: list[PairResult] = []
     rows: list[dict[str, Any]] = []
-    with chosen_executor() as executor:
+    with chosen_executor(directory.path) as executor:
         for match in planned:
             name = file_name(f"{match.first} {match.second}")
             file = directory.path / f"{name}.npz"

@@ -29,7 +29,7 @@ class Lesson(NamedTuple):
     """Decisions with what they are worth: of each legal action, or of the chosen one alone."""
 
     states: np.ndarray
-    count: np.ndarray  # of legal actions
+    count: np.ndarray  # type: ignore[assignment]  # of legal actions
     place: np.ndarray  # of the chosen action
     targets: np.ndarray  # float32: for all legal actions, one decision after the other; or one for each decision
     decisions: int  # all that were made, also those that are not learnt from

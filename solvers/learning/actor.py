@@ -119,10 +119,11 @@ def play(acting: Acting, chunk: Chunk) -> Played:
     returns_of_rows(acting.addresses, states, returns)
     if not found:  # nobody who learns ever had a choice
         empty = np.empty(0, np.int64)
-        return Played(np.empty((0, rules.state_size), np.int64), *[empty] * 5, returns)
+        return Played(np.empty((0, rules.state_size), np.int64), empty, empty, empty, empty, empty, returns)
     joined = [np.concatenate(parts) for parts in zip(*found, strict=True)]
     order = np.argsort(joined[1], kind="stable")
-    return Played(*(part[order] for part in joined), returns)
+    before, game_of, seat_of, place, count, minds = (part[order] for part in joined)
+    return Played(before, game_of, seat_of, place, count, minds, returns)
 
 
 def _drawn_minds(minds: Sequence[Mind], own: np.ndarray) -> np.ndarray:

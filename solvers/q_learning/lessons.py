@@ -25,7 +25,7 @@ class Transitions(NamedTuple):
 
     state: np.ndarray
     place: np.ndarray  # of the chosen action
-    count: np.ndarray  # of legal actions
+    count: np.ndarray  # type: ignore[assignment]  # of legal actions
     reward: np.ndarray
     next: np.ndarray
     next_count: np.ndarray  # 0: there was no further decision

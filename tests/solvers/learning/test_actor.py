@@ -84,7 +84,9 @@ def test_minds_are_drawn_for_seats_and_kept() -> None:
     game = pyspiel.load_game("python_cego")
     minds = [mind(game, share=0.25), mind(game, 1, share=0.75, softmax=True)]
     played = play(Acting(game, minds, [(None,) * 4], seed=1), Chunk(400, 0, (0,)))
-    pairs = {(game_of, seat): set() for game_of, seat in zip(played.game_of, played.seat_of, strict=True)}
+    pairs: dict[tuple[int, int], set[int]] = {
+        (game_of, seat): set() for game_of, seat in zip(played.game_of, played.seat_of, strict=True)
+    }
     for game_of, seat, number in zip(played.game_of, played.seat_of, played.mind_of, strict=True):
         pairs[game_of, seat].add(number)
     assert all(len(numbers) == 1 for numbers in pairs.values())
@@ -106,6 +108,6 @@ def test_impossible_seatings_are_refused() -> None:
     for seatings in ([], [(None,)], [(random,) * 4]):
         with pytest.raises(UserError):
             Acting(game, [mind(game)], seatings, seed=1)
-    bot = Player("bot", game, make_bot=lambda g, seat, seed: None)  # type: ignore[arg-type, return-value]
+    bot = Player("bot", game, make_bot=lambda g, seat, seed: None)
     with pytest.raises(UserError, match="bot only"):
         Acting(game, [mind(game)], [(None, bot, random, random)], seed=1)

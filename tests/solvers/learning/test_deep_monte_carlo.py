@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -35,7 +36,7 @@ def states_of(trainer: DeepMonteCarlo) -> dict[str, np.ndarray]:
 def trained() -> DeepMonteCarlo:
     """Bettel, where it is soon better than random play."""
     game = pyspiel.load_game("python_cego(subgame=bettel)")
-    sizes = {"context_sizes": (32,), "head_sizes": (16,), "batch_size": 64, "games": 256}
+    sizes: dict[str, Any] = {"context_sizes": (32,), "head_sizes": (16,), "batch_size": 64, "games": 256}
     trainer = DeepMonteCarlo(game, Settings(**sizes, distil_iterations=8, learning_rate=4e-3), 1)
     trainer.run(8)
     return trainer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -55,8 +56,8 @@ def test_likelihood_gradient_is_that_of_torch() -> None:
     row_of = torch.from_numpy(np.repeat(np.arange(3), counts))
     values = torch.randn(8, generator=torch.Generator().manual_seed(1), requires_grad=True)
     parts = torch.split(values, counts.tolist())
-    loss = -sum(torch.log_softmax(part, 0)[place] for part, place in zip(parts, places, strict=True)) / 3
-    loss.backward()
+    logs = [torch.log_softmax(part, 0)[place] for part, place in zip(parts, places, strict=True)]
+    (-torch.stack(logs).sum() / 3).backward()
     batch = Batch(torch.zeros(3, 1), torch.zeros(8, 1), row_of)
     torch.testing.assert_close(likelihood_gradient(batch, counts, places)(values.detach()), values.grad)
 
@@ -77,7 +78,7 @@ def test_a_reservoir_is_an_even_sample_and_a_ring_has_the_latest() -> None:
 @pytest.mark.parametrize("kind", ["dqn", "nfsp"])
 def test_learns_and_is_saved(kind: str, tmp_path: Path) -> None:
     game = pyspiel.load_game("python_cego(subgame=bettel)")
-    sizes = {"context_sizes": (32,), "head_sizes": (16,), "batch_size": 128, "averaging": 0.98}
+    sizes: dict[str, Any] = {"context_sizes": (32,), "head_sizes": (16,), "batch_size": 128, "averaging": 0.98}
     random = find_player("random", game)
     chosen = Settings(**sizes, learning_rate=4e-3, policy_learning_rate=1e-2, epsilon_decisions=20_000)
     trainer = QLearning(game, kind, chosen, 1, [(random, None, None, None)])  # type: ignore[arg-type]
