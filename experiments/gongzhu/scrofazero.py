@@ -63,8 +63,8 @@ def values_of_cards(game: CardGame, folder: Path, deals: int, seed: int) -> list
     tensors = load_tensors(folder, read_player_file(folder), game)
     view = view_of(game)
     rows = []
-    names = (("S", 12, -50), ("S", 11, -30), ("C", 12, -20), ("C", 11, -15), ("C", 10, -10), ("C", 9, -5))
-    names += (("D", 12, 30), ("D", 11, 20), ("D", 10, 10))
+    names = [("S", 12, -50), ("S", 11, -30), ("C", 12, -20), ("C", 11, -15), ("C", 10, -10), ("C", 9, -5)]
+    names += [("D", 12, 30), ("D", 11, 20), ("D", 10, 10)]
     published = ("-20 to -40", "-20 to -40", "-20", "-20", "-10", "-10", "20", "10", "10")
     for (suit, rank, greed), paper in zip(names, published, strict=True):
         card = SUITS.index(suit) * MAX_RANKS + rank
@@ -105,7 +105,7 @@ def gamma_examples(game: CardGame, folder: Path, temperature: float) -> list[dic
         for guess in guesses:
             cards = {rank: SUITS.index(suit) * MAX_RANKS + RANK_NAMES.index(rank) for rank in (*guess, extra)}
             for rank in (*guess, extra):
-                row = {"table": table, "cards guessed": suit + rank}
+                row: dict[str, Any] = {"table": table, "cards guessed": suit + rank}
                 for column, some in (("without", guess), ("with", (*guess, extra))):
                     row[f"gamma {column} {suit}{extra}"] = (
                         round(_gamma(game, tensors, temperature, [cards[r] for r in some], cards[rank]), 4)

@@ -46,24 +46,25 @@ class SmallNetwork(nn.Module):
     def __init__(self, inputs: int, hidden_sizes: tuple[int, ...], outputs: int) -> None:
         super().__init__()
         sizes = (inputs, *hidden_sizes, outputs)
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
+        self.linear = [nn.Linear(before, after) for before, after in itertools.pairwise(sizes)]
+        self.layers = nn.ModuleList(self.linear)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        for layer in self.layers[:-1]:
+        for layer in self.linear[:-1]:
             inputs = torch.relu(layer(inputs))
-        return self.layers[-1](inputs)
+        return self.linear[-1](inputs)
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Weights (inputs by outputs) and biases under the names of `cardtable.search.networks`."""
         found = {}
-        for number, layer in enumerate(self.layers):
+        for number, layer in enumerate(self.linear):
             found[f"weight_{number}"] = layer.weight.detach().t().contiguous().numpy().copy()
             found[f"bias_{number}"] = layer.bias.detach().numpy().copy()
         return found
 
     def set_tensors(self, tensors: dict[str, np.ndarray]) -> None:
         with torch.no_grad():
-            for number, layer in enumerate(self.layers):
+            for number, layer in enumerate(self.linear):
                 layer.weight.copy_(torch.from_numpy(tensors[f"weight_{number}"].T.copy()))
                 layer.bias.copy_(torch.from_numpy(tensors[f"bias_{number}"]))
 

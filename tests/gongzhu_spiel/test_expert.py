@@ -7,7 +7,7 @@ import pytest
 import gongzhu_spiel  # noqa: F401
 from cardtable.match import play_match
 from cardtable.parameters import UserError
-from cardtable.player import find_player, player_streams
+from cardtable.player import Explanation, find_player, player_streams
 from gongzhu_spiel import state as slots
 from gongzhu_spiel.endings import solve_worlds
 from gongzhu_spiel.expert import ExpertSearch, SearchSettings, Tried
@@ -23,8 +23,11 @@ def choice() -> np.ndarray:
     return next(state for state in states if int(legal_cards(state)).bit_count() > 2)
 
 
-def explained(name: str, state: np.ndarray):
-    return find_player(name, GAME).explain(state[None, :], np.zeros(1, np.int64), player_streams(3, 0, range(1)))[0]
+def explained(name: str, state: np.ndarray) -> Explanation:
+    streams = player_streams(3, 0, range(1))
+    found = find_player(name, GAME).explain(state[None, :], np.zeros(1, np.int64), streams)
+    assert found is not None
+    return found[0]
 
 
 def test_the_last_card_but_one_is_chosen_as_the_average_over_solved_worlds_says() -> None:
@@ -53,6 +56,8 @@ def test_values_and_errors_are_weighted_means() -> None:
 def test_it_explains_itself(name: str) -> None:
     found = explained(name, choice())
     assert len(found.actions) > 1
+    assert found.errors is not None
+    assert found.values is not None
     assert found.errors[int(np.argmax(found.values))] == 0
 
 
@@ -67,8 +72,9 @@ def test_milliseconds_are_a_budget() -> None:
 
 def test_easy_is_the_network() -> None:
     states = np.stack([ending(seed, 28, scored_late=False) for seed in range(5)])
+    streams = player_streams(1, 0, range(5))
     answers = [
-        find_player(name, GAME).choose_rows(states, np.arange(5), player_streams(1, 0, range(5))).tolist()
+        find_player(name, GAME).choose_rows(states, np.arange(5), streams.copy()).tolist()  # type: ignore[misc]
         for name in ("expert(level=easy)", "network")
     ]
     assert answers[0] == answers[1]

@@ -1,5 +1,7 @@
 """Tree search on open hands: finds what minimax finds, and asks its evaluator for nothing but what it may know."""
 
+from typing import Literal
+
 import numpy as np
 import pyspiel
 import pytest
@@ -31,7 +33,7 @@ def nothing_known(states: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.
 
 
 @pytest.mark.parametrize("formula", ["uct", "puct"])
-def test_it_approaches_minimax(formula: str) -> None:
+def test_it_approaches_minimax(formula: Literal["uct", "puct"]) -> None:
     states = [dealt(seed) for seed in range(6)]
     search = TreeSearch(states[0].get_game().rules, nothing_known, 60.0, formula)
     found = search.search(np.stack([state.array for state in states]), np.full(6, 3000))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 import pyspiel
 import pytest
@@ -84,9 +86,7 @@ def test_minds_are_drawn_for_seats_and_kept() -> None:
     game = pyspiel.load_game("python_cego")
     minds = [mind(game, share=0.25), mind(game, 1, share=0.75, softmax=True)]
     played = play(Acting(game, minds, [(None,) * 4], seed=1), Chunk(400, 0, (0,)))
-    pairs: dict[tuple[int, int], set[int]] = {
-        (game_of, seat): set() for game_of, seat in zip(played.game_of, played.seat_of, strict=True)
-    }
+    pairs: dict[tuple[int, int], set[int]] = defaultdict(set)
     for game_of, seat, number in zip(played.game_of, played.seat_of, played.mind_of, strict=True):
         pairs[game_of, seat].add(number)
     assert all(len(numbers) == 1 for numbers in pairs.values())
