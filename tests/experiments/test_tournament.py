@@ -95,6 +95,13 @@ def test_damaged_matches_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "match_0_1.npz"
     save_pair(file, PairResult(np.zeros(5), np.ones(2, np.int64), np.ones(2)))
     assert load_pair(file, 5).score.mean == 0
+    save_pair(file, PairResult(np.zeros(5), np.ones(2, np.int64), np.full(2, np.nan)))  # of compiled players
+    assert np.isnan(load_pair(file, 5).milliseconds).all()
+    for wrong in (np.nan, np.inf):
+        save_pair(file, PairResult(np.full(5, wrong), np.ones(2, np.int64), np.ones(2)))
+        with pytest.raises(UserError, match="not a match of 5 deals"):
+            load_pair(file, 5)
+    save_pair(file, PairResult(np.zeros(5), np.ones(2, np.int64), np.ones(2)))
     with pytest.raises(UserError, match="not a match of 6 deals"):
         load_pair(file, 6)
     file.write_bytes(b"nonsense")

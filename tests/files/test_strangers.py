@@ -91,7 +91,7 @@ HARMLESS = re.compile(
     r"checkpoint.*regrets|steps"  # whose numbers these are is the trainer's business: test_states.py
     r"|more behind the file|another byte at"  # zip tolerates the first; dates and the like can hold any byte
     r"|(keys|information_states): (-1|\d+|-\d+)"  # information sets that nobody ever asks for
-    r"|(decisions|milliseconds): (-|\d)"
+    r"|(decisions|milliseconds): (-\d|\d)|milliseconds: nan"  # which is what is not measured
     r"|(snapshots: one entry more|places: one entry)"  # other networks, or other shares of them
 )
 
