@@ -182,8 +182,17 @@ def evaluate(kernel, recall, models, past, auction, power, settings, work, state
     return n, worlds, every
 
 
-BELIEF_TYPES = (ADDRESSES, ADDRESSES, MODELS_TYPE, PAST_TYPE, AUCTION_TYPE, types.float64)
-SEARCH_TYPES = (*BELIEF_TYPES, INTEGERS, WORKSPACE_TYPE, ROOM_TYPE)
+SEARCH_TYPES = (
+    ADDRESSES,
+    ADDRESSES,
+    MODELS_TYPE,
+    PAST_TYPE,
+    AUCTION_TYPE,
+    types.float64,
+    INTEGERS,
+    WORKSPACE_TYPE,
+    ROOM_TYPE,
+)
 
 
 @entry_point(*SEARCH_TYPES, STATES, INTEGERS, STREAMS, INTEGERS, nogil=True)
