@@ -25,7 +25,7 @@ from cardtable.rules import (
     WORDS,
     Features,
     Rules,
-    compile_for,
+    addresses_of,
     kernel_at,
 )
 
@@ -73,17 +73,7 @@ def _action_numbers(state, actions, count, out):
 def feature_addresses(features: Features) -> Any:
     """Both functions, compiled, as one argument for compiled code, which begins with `encoding_at`."""
     functions = Encoding(features.context, features.actions)
-    return functions if JIT_DISABLED else _found(functions)
-
-
-@functools.cache  # which also keeps the machine code
-def _found(functions: Encoding) -> np.ndarray:
-    found = np.empty(2, np.int64)
-    for index, signature in enumerate((CONTEXT_SIGNATURE, ACTIONS_SIGNATURE)):
-        result = compile_for(functions[index], signature).get_compile_result(signature)
-        found[index] = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-    found.setflags(write=False)
-    return found
+    return functions if JIT_DISABLED else addresses_of(functions, (CONTEXT_SIGNATURE, ACTIONS_SIGNATURE))
 
 
 if JIT_DISABLED:
@@ -96,7 +86,7 @@ else:
     from numba.extending import intrinsic
     from numba.np import arrayobj
 
-    from cardtable.rules import _function_value
+    from cardtable.rules import function_value
 
     @intrinsic
     def encoding_at(typing_context, addresses):
@@ -106,7 +96,7 @@ else:
         def build(context, builder, signature, arguments):
             data = arrayobj.make_array(addresses)(context, builder, arguments[0]).data
             functions = [
-                _function_value(context, builder, function_type, data, cgutils.intp_t(index))
+                function_value(context, builder, function_type, data, cgutils.intp_t(index))
                 for index, function_type in enumerate((CONTEXT_TYPE, ACTIONS_TYPE))
             ]
             return context.make_tuple(builder, encoding_type, functions)

@@ -53,12 +53,12 @@ FORMAT = "cardspiel-player"
 FORMAT_VERSION = 1
 # How saved players of each kind are read, (folder, game, head, **options) -> Player.
 KINDS = {
+    "policy": "solvers.policies:saved_player",
+    "action_values": "solvers.learning.players:saved_player",
     "alpha_zero": "solvers.alpha_zero.players:saved_player",
     "clone": "cardtable.search.clones:saved_player",
-    "policy": "solvers.policies:saved_player",
     "deep_cfr": "solvers.deep_cfr.players:saved_player",
     "ppo": "solvers.ppo.players:saved_player",
-    "action_values": "solvers.learning.players:saved_player",
     "toepen_card_tree": "solvers.toepen.tree_policy:saved_player",
     "toepen_views": "solvers.toepen.block_player:saved_player",
 }

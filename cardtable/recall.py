@@ -26,7 +26,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from cardtable.compiled import JIT_DISABLED
-from cardtable.rules import INTEGER, STATE, WORDS, _addresses, _function_value
+from cardtable.rules import INTEGER, STATE, WORDS, addresses_of, function_value
 
 
 class Recall(NamedTuple):
@@ -40,7 +40,7 @@ class Recall(NamedTuple):
 
     def addresses(self) -> Any:
         """All functions as one argument for compiled code, which begins with `recall_at`."""
-        return self if JIT_DISABLED else _addresses(tuple(self), RECALL_SIGNATURES)
+        return self if JIT_DISABLED else addresses_of(tuple(self), RECALL_SIGNATURES)
 
 
 RECALL_SIGNATURES = (
@@ -68,7 +68,7 @@ else:
         def build(context, builder, signature, arguments):
             data = arrayobj.make_array(addresses)(context, builder, arguments[0]).data
             functions = [
-                _function_value(context, builder, function_type, data, cgutils.intp_t(index))
+                function_value(context, builder, function_type, data, cgutils.intp_t(index))
                 for index, function_type in enumerate(RECALL_TYPES)
             ]
             return context.make_tuple(builder, recall_type, functions)

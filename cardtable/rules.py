@@ -110,7 +110,7 @@ class Kernel(NamedTuple):
 
     def addresses(self) -> Any:
         """All functions, compiled, as one argument for compiled code, which begins with `kernel_at`."""
-        return self if JIT_DISABLED else _addresses(tuple(self), tuple(SIGNATURES.values()))
+        return self if JIT_DISABLED else addresses_of(tuple(self), tuple(SIGNATURES.values()))
 
 
 class Symmetry(NamedTuple):
@@ -304,17 +304,25 @@ def compile_for(function: Any, signature: Any) -> Any:
 
 def player_addresses(players: Sequence[Callable]) -> Any:
     """Compiled players as one argument for compiled code, which calls `player_at`."""
-    return players if JIT_DISABLED else _addresses(tuple(players), (PLAYER_SIGNATURE,) * len(players))
+    return players if JIT_DISABLED else addresses_of(tuple(players), (PLAYER_SIGNATURE,) * len(players))
 
 
 @functools.cache  # which also keeps the functions, and so their machine code, for good
-def _addresses(functions: tuple[Any, ...], signatures: tuple[Any, ...]) -> np.ndarray:
+def addresses_of(functions: tuple[Any, ...], signatures: tuple[Any, ...]) -> np.ndarray:
     found = np.empty(len(functions), np.int64)
     for index, (function, signature) in enumerate(zip(functions, signatures, strict=True)):
         result = compile_for(function, signature).get_compile_result(signature)
         found[index] = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
     found.setflags(write=False)
     return found
+
+
+def function_value(context: Any, builder: Any, function_type: Any, addresses: Any, index: Any) -> Any:
+    """A first-class function of which only the address is known, which is all that a call needs."""
+    function = cgutils.create_struct_proxy(function_type)(context, builder)
+    address = builder.load(builder.gep(addresses, [index]))
+    function.jit_addr = builder.inttoptr(address, cgutils.voidptr_t)
+    return function._getvalue()
 
 
 # These belong in this file: machine code that uses them is compiled anew when the contract above changes.
@@ -328,13 +336,6 @@ if JIT_DISABLED:
 
 else:
 
-    def _function_value(context: Any, builder: Any, function_type: Any, addresses: Any, index: Any) -> Any:
-        """A first-class function of which only the address is known, which is all that a call needs."""
-        function = cgutils.create_struct_proxy(function_type)(context, builder)
-        address = builder.load(builder.gep(addresses, [index]))
-        function.jit_addr = builder.inttoptr(address, cgutils.voidptr_t)
-        return function._getvalue()
-
     @intrinsic
     def kernel_at(typing_context, addresses):
         """The kernel whose addresses these are, for compiled code."""
@@ -343,7 +344,7 @@ else:
         def build(context, builder, signature, arguments):
             data = arrayobj.make_array(addresses)(context, builder, arguments[0]).data
             functions = [
-                _function_value(context, builder, function_type, data, cgutils.intp_t(index))
+                function_value(context, builder, function_type, data, cgutils.intp_t(index))
                 for index, function_type in enumerate(FUNCTION_TYPES.values())
             ]
             return context.make_tuple(builder, kernel_type, functions)
@@ -356,6 +357,6 @@ else:
 
         def build(context, builder, signature, arguments):
             data = arrayobj.make_array(addresses)(context, builder, arguments[0]).data
-            return _function_value(context, builder, PLAYER_TYPE, data, arguments[1])
+            return function_value(context, builder, PLAYER_TYPE, data, arguments[1])
 
         return PLAYER_TYPE(addresses, types.int64), build

@@ -80,7 +80,7 @@ else:
         return builder.fadd(builder.fmul(first, second, flags=flags), third, flags=flags)
 
     def _changed_by(operation: str) -> Any:
-        def build(context, builder, signature, arguments):
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             mine = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
             other = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
             change = getattr(builder, operation)

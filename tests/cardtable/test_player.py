@@ -24,8 +24,10 @@ TOEPEN = "python_toepen(suits=2,ranks=3,hand_size=2,betting=False)"
 
 
 def test_names() -> None:
-    assert players_of(pyspiel.load_game("python_toepen")) == ["random", "monte_carlo"]
-    coinche = ["random", "simple", "strong", "simple_reraising", "strong_reraising", "monte_carlo"]
+    assert players_of(pyspiel.load_game("python_toepen")) == ["random", "expert", "monte_carlo"]
+    assert players_of(pyspiel.load_game("python_toepen(suits=3)")) == ["random", "monte_carlo"]
+    heuristics = ["simple", "strong", "simple_reraising", "strong_reraising"]
+    coinche = ["random", *heuristics, "bidder", "caller", "cards", "expert", "monte_carlo"]
     for name in ("python_coinche", "python_coinche_match", "python_tied_rewards(game=python_coinche())"):
         assert players_of(pyspiel.load_game(name)) == coinche
     assert players_of(pyspiel.load_game("leduc_poker")) == ["random"]
@@ -47,7 +49,7 @@ def test_names() -> None:
         ("python_gongzhu", "monte_carlo(worlds=3", "no player 'monte_carlo.* did you mean monte_carlo"),
         ("python_gongzhu", "greed(worlds=3)", "no option 'worlds'; allowed: no options"),
         ("python_gongzhu(ranks=5)", "greed", "there is no player 'greed' .* known: random, monte_carlo, a saved"),
-        ("python_cego", "greed", "there is no player 'greed' for python_cego; known: random, monte_carlo"),
+        ("python_cego", "greed", "there is no player 'greed' for python_cego; known: random, expert, monte_carlo"),
         ("python_coinche", "storng", "there is no player 'storng' for python_coinche; did you mean strong"),
         ("python_coinche", "nothing.here:Bot", "cannot be imported"),
         ("python_coinche", "tests.cardtable.test_player:Missing", "cannot be imported"),
@@ -154,7 +156,7 @@ def test_saved_players_say_what_is_wrong_with_them(tmp_path: Path) -> None:
     assert good["rules_version"] == rules_version(game) > 0
     for change, complaint in (
         ({"rules_version": 99}, "version 99 of the rules of python_toepen; this is version"),
-        ({"kind": "pickle"}, "kind is 'pickle'; allowed: policy, deep_cfr"),
+        ({"kind": "pickle"}, "kind is 'pickle'; allowed: policy, action_values, alpha_zero, clone, deep_cfr, ppo"),
         ({"format_version": 7}, "not a saved player of this version"),
         ({"settings": None}, "settings is missing"),
         ({"game": 3}, "game is missing"),
