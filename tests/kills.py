@@ -3,7 +3,7 @@
 Every kind of run that can be resumed is killed with -9 again and again until it is done; then every file must be equal:
 arrays and tables by content, pictures by pixels, TensorBoard events by their values. Clocks stand still in all of them
 (`tests.frozen_clock`), so that times are equal too. Killed are all solvers of the catalogue that can be resumed, both
-engines of Deep CFR, matches, tournaments, and the sizes of Toepen.
+engines of Deep CFR, other learners, matches, tournaments, and the sizes of Toepen.
 """
 
 from __future__ import annotations
@@ -75,6 +75,17 @@ KINDS: dict[str, Kind] = {
         "arena",
         (GONGZHU, "--north_south=greed", "--east_west=monte_carlo(worlds=2)", "--deals=64", "--checkpoint_seconds=0"),
     ),
+    "coinche_bidder": Kind("coinche_bidder", ("--quick", "--solved=solved"), False),
+    "coinche_calls": Kind("coinche_calls", ("--quick", "--solved=solved", "--opponents=strong"), False),
+    "coinche_expert": Kind("coinche_expert", ("--quick", "--colver=false", "--checkpoint_seconds=0"), False),
+    "coinche_ppo": Kind("coinche_ppo", ("--quick", "--only=against simple,mirror", "--seeds=1"), False),
+    "gongzhu_expert": Kind("gongzhu_expert", ("--quick", "--threads=1"), False),
+    "gongzhu_scrofazero": Kind("gongzhu_scrofazero", ("--quick", "--checkpoint_seconds=0"), False),
+    "gongzhu_study": Kind("gongzhu_study", ("--quick", "--only=1,2", "--checkpoint_seconds=0"), False),
+    "toepen_expert": Kind(
+        "toepen_expert", ("--size=3-3-2", "--iterations=3000", "--hands=2", "--checkpoint_seconds=0.1"), False
+    ),
+    "toepen_response": Kind("toepen_response", ("--player=uniform", "--size=3-3-3", "--hands=20"), False),
 }
 SHORT: dict[str, Kind] = {
     "cfr_plus": _solve("cfr_plus", "kuhn_poker", 3_000, True),
