@@ -70,8 +70,7 @@ def test_a_network_is_asked_about_every_move_of_the_others(name: str) -> None:
         else:
             state.apply_action(int(rng.choice(state.legal_actions())))
             moves += 1
-    if state.is_terminal() or state.is_chance_node():
-        pytest.skip("the game was too short")
+    assert state.current_player() >= 0, "the game was too short; another seed of its moves is needed"
     seat = state.current_player()
     worlds = Worlds(game).uniform(state.array, seat, generator(1), 5)
     found = NetworkModel(tensors, 2.0, 0.1).log_likelihoods(game.rules, worlds, seat)
