@@ -26,14 +26,13 @@ from cardtable.rules import (
     Features,
     Rules,
     addresses_of,
+    functions_at,
     kernel_at,
 )
 
 TENSORS = types.Array(types.float32, 2, "C")
 CONTEXT_SIGNATURE = types.void(STATE, TENSOR)
 ACTIONS_SIGNATURE = types.void(STATE, WORDS, INTEGER, TENSORS)
-CONTEXT_TYPE = types.FunctionType(CONTEXT_SIGNATURE)
-ACTIONS_TYPE = types.FunctionType(ACTIONS_SIGNATURE)
 
 
 class Encoding(NamedTuple):
@@ -41,6 +40,9 @@ class Encoding(NamedTuple):
 
     context: Callable
     actions: Callable
+
+
+encoding_at = functions_at(Encoding, (CONTEXT_SIGNATURE, ACTIONS_SIGNATURE))
 
 
 def features_of(rules: Rules, kind: str = "features") -> Features:
@@ -74,34 +76,6 @@ def feature_addresses(features: Features) -> Any:
     """Both functions, compiled, as one argument for compiled code, which begins with `encoding_at`."""
     functions = Encoding(features.context, features.actions)
     return functions if JIT_DISABLED else addresses_of(functions, (CONTEXT_SIGNATURE, ACTIONS_SIGNATURE))
-
-
-if JIT_DISABLED:
-
-    def encoding_at(addresses):
-        return addresses
-
-else:
-    from numba.core import cgutils
-    from numba.extending import intrinsic
-    from numba.np import arrayobj
-
-    from cardtable.rules import function_value
-
-    @intrinsic
-    def encoding_at(typing_context, addresses):
-        """The features whose addresses these are, for compiled code."""
-        encoding_type = types.NamedTuple((CONTEXT_TYPE, ACTIONS_TYPE), Encoding)
-
-        def build(context, builder, signature, arguments):
-            data = arrayobj.make_array(addresses)(context, builder, arguments[0]).data
-            functions = [
-                function_value(context, builder, function_type, data, cgutils.intp_t(index))
-                for index, function_type in enumerate((CONTEXT_TYPE, ACTIONS_TYPE))
-            ]
-            return context.make_tuple(builder, encoding_type, functions)
-
-        return encoding_type(addresses), build
 
 
 @entry_point(ADDRESSES, ADDRESSES, STATES, INTEGERS, INTEGERS, TENSORS, TENSORS, nogil=True)

@@ -21,12 +21,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from cardtable.compiled import JIT_DISABLED
-from cardtable.rules import INTEGER, STATE, WORDS, addresses_of, function_value
+from cardtable.rules import INTEGER, STATE, WORDS, addresses_of, functions_at
 
 
 class Recall(NamedTuple):
@@ -50,27 +47,5 @@ RECALL_SIGNATURES = (
     INTEGER(STATE, INTEGER, WORDS, WORDS),
     INTEGER(STATE, WORDS),
 )
-RECALL_TYPES = tuple(types.FunctionType(signature) for signature in RECALL_SIGNATURES)
 
-
-if JIT_DISABLED:
-
-    def recall_at(addresses):
-        return addresses
-
-else:
-
-    @intrinsic
-    def recall_at(typing_context, addresses):
-        """The functions whose addresses these are, for compiled code."""
-        recall_type = types.NamedTuple(RECALL_TYPES, Recall)
-
-        def build(context, builder, signature, arguments):
-            data = arrayobj.make_array(addresses)(context, builder, arguments[0]).data
-            functions = [
-                function_value(context, builder, function_type, data, cgutils.intp_t(index))
-                for index, function_type in enumerate(RECALL_TYPES)
-            ]
-            return context.make_tuple(builder, recall_type, functions)
-
-        return recall_type(addresses), build
+recall_at = functions_at(Recall, RECALL_SIGNATURES)

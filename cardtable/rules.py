@@ -317,7 +317,32 @@ def addresses_of(functions: tuple[Any, ...], signatures: tuple[Any, ...]) -> np.
     return found
 
 
-def function_value(context: Any, builder: Any, function_type: Any, addresses: Any, index: Any) -> Any:
+# These belong in this file: machine code that uses them is compiled anew when the contract above changes.
+def functions_at(record: Any, signatures: Sequence[Any]) -> Any:
+    """Makes what compiled code calls to turn the addresses of functions (`addresses_of`) back into their record."""
+    if JIT_DISABLED:
+        return lambda addresses: addresses
+    # Names and types are a tuple that `at` mentions, so that they are part of the stamp of machine code that uses it.
+    functions = tuple(zip(record._fields, map(types.FunctionType, signatures), strict=True))
+
+    @intrinsic
+    def at(typing_context, addresses):
+        record_type = types.NamedTuple(tuple(function_type for _, function_type in functions), record)
+
+        def build(context, builder, signature, arguments):
+            data = arrayobj.make_array(addresses)(context, builder, arguments[0]).data
+            values = [
+                _function_value(context, builder, function_type, data, cgutils.intp_t(index))
+                for index, (_, function_type) in enumerate(functions)
+            ]
+            return context.make_tuple(builder, record_type, values)
+
+        return record_type(addresses), build
+
+    return at
+
+
+def _function_value(context: Any, builder: Any, function_type: Any, addresses: Any, index: Any) -> Any:
     """A first-class function of which only the address is known, which is all that a call needs."""
     function = cgutils.create_struct_proxy(function_type)(context, builder)
     address = builder.load(builder.gep(addresses, [index]))
@@ -325,11 +350,9 @@ def function_value(context: Any, builder: Any, function_type: Any, addresses: An
     return function._getvalue()
 
 
-# These belong in this file: machine code that uses them is compiled anew when the contract above changes.
-if JIT_DISABLED:
+kernel_at = functions_at(Kernel, tuple(SIGNATURES.values()))
 
-    def kernel_at(addresses):
-        return addresses
+if JIT_DISABLED:
 
     def player_at(addresses, index):
         return addresses[index]
@@ -337,26 +360,11 @@ if JIT_DISABLED:
 else:
 
     @intrinsic
-    def kernel_at(typing_context, addresses):
-        """The kernel whose addresses these are, for compiled code."""
-        kernel_type = types.NamedTuple(tuple(FUNCTION_TYPES.values()), Kernel)
-
-        def build(context, builder, signature, arguments):
-            data = arrayobj.make_array(addresses)(context, builder, arguments[0]).data
-            functions = [
-                function_value(context, builder, function_type, data, cgutils.intp_t(index))
-                for index, function_type in enumerate(FUNCTION_TYPES.values())
-            ]
-            return context.make_tuple(builder, kernel_type, functions)
-
-        return kernel_type(addresses), build
-
-    @intrinsic
     def player_at(typing_context, addresses, index):
         """The player at this place of `player_addresses`, for compiled code."""
 
         def build(context, builder, signature, arguments):
             data = arrayobj.make_array(addresses)(context, builder, arguments[0]).data
-            return function_value(context, builder, PLAYER_TYPE, data, arguments[1])
+            return _function_value(context, builder, PLAYER_TYPE, data, arguments[1])
 
         return PLAYER_TYPE(addresses, types.int64), build

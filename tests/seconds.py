@@ -20,6 +20,7 @@ from pathlib import Path
 from tests.commands import ROOT
 
 SMALL = "python_gongzhu(suits=2,ranks=4)"
+LEARNING = ("--context_sizes=16", "--head_sizes=8", "--games=32", "--deals=20")
 KINDS = {
     "cfr_plus": ("solve", "--game=leduc_poker", "--solver=cfr_plus"),
     "tree_cfr": ("solve", "--game=kuhn_poker", "--solver=tree_cfr"),
@@ -27,6 +28,9 @@ KINDS = {
     "outcome": ("solve", "--game=leduc_poker", "--solver=outcome"),
     "deep_cfr, tabulated": ("deep_cfr", "--game=kuhn_poker"),
     "deep_cfr, levels": ("deep_cfr", f"--game={SMALL}", "--engine=levels", "--traversals=50", "--training_steps=20"),
+    "dmc": ("train", f"--game={SMALL}", *LEARNING),
+    "dqn": ("train", f"--game={SMALL}", "--learner=dqn", *LEARNING),
+    "nfsp": ("train", f"--game={SMALL}", "--learner=nfsp", *LEARNING),
 }
 
 

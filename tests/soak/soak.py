@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyspiel
 
@@ -73,6 +74,32 @@ def deep_cfr() -> list[Step]:
     ]
 
 
+def learners() -> list[Step]:
+    """Deep Monte Carlo, Double DQN and NFSP on the batched actor, in self-play and against a player."""
+    from cardtable.match import play_match
+    from cardtable.player import find_player
+    from solvers.deep_monte_carlo.settings import Settings as MonteCarloSettings
+    from solvers.deep_monte_carlo.trainer import DeepMonteCarlo
+    from solvers.q_learning.settings import Settings as QSettings
+    from solvers.q_learning.trainer import QLearning
+
+    game = pyspiel.load_game("python_gongzhu(suits=2,ranks=4)")
+    sizes: dict[str, Any] = {"context_sizes": (16,), "head_sizes": (8,), "games": 64, "chunk_games": 32}
+    team = find_player("team", game)
+    monte_carlo = DeepMonteCarlo(
+        game, MonteCarloSettings(distil_iterations=20, **sizes), 1, [(None, team, None, team), (None,) * 4]
+    )
+    memories = QSettings(memory_rows=2000, training_steps=4, **sizes)
+    double_dqn, nfsp = QLearning(game, "dqn", memories, 1), QLearning(game, "nfsp", memories, 1)
+    trainers = (monte_carlo, double_dqn, nfsp)
+    steps: list[Step] = [lambda trainer=trainer: trainer.run(2) for trainer in trainers]  # type: ignore[misc]
+    return [
+        *steps,
+        lambda: [trainer.set_state(trainer.get_state()) for trainer in trainers],
+        lambda: play_match(game, monte_carlo.player(), team, 5, 1),
+    ]
+
+
 def games() -> list[Step]:
     """pyspiel's side: states, observations and redeals, and matches."""
     import numpy as np
@@ -89,7 +116,7 @@ def games() -> list[Step]:
     return [*steps, lambda: play_match(gongzhu, *players, 5, 1)]
 
 
-KINDS = {make.__name__: make for make in (tabular, sampling, deep_cfr, games)}
+KINDS = {make.__name__: make for make in (tabular, sampling, deep_cfr, learners, games)}
 
 
 def megabytes() -> float:

@@ -15,7 +15,7 @@ SECONDS = os.environ.get("SOAK_SECONDS", "60")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["tabular", "sampling", "deep_cfr", "games"])
+@pytest.mark.parametrize("kind", ["tabular", "sampling", "deep_cfr", "learners", "games"])
 def test_memory_is_flat(kind: str) -> None:
     command = [sys.executable, "-m", "tests.soak.soak", kind, SECONDS]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
