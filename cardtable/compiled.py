@@ -10,7 +10,8 @@ cache entry of a function is stamped with everything that went into it:
 
 Where the cache lives is left to numba: beside the source, in a user-wide folder, or in `NUMBA_CACHE_DIR`; caches of
 other packages are not touched. Where none of these can be written, or the disk is full, everything is compiled in
-every process, and one line on stderr says so; a damaged cache file is compiled anew. With `NUMBA_DISABLE_JIT=1` every
+every process, and one line on stderr says so; a damaged cache file is compiled anew. Of several processes that want a
+function at the same time one compiles it (`cardtable.compile_locks`). With `NUMBA_DISABLE_JIT=1` every
 compiled function is the plain Python function.
 
 Whoever waits for the compiler longer than a moment is told so, in one line on stderr (`compiling`).
@@ -38,6 +39,9 @@ from numba.core.config import DISABLE_JIT
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import _Intrinsic as Intrinsic
+from numba.extending import overload
+
+from cardtable.compile_locks import CompileLocks
 
 JIT_DISABLED = bool(DISABLE_JIT)
 PATIENCE_SECONDS = 3.0
@@ -127,6 +131,27 @@ def _start_numba_without_scipy() -> None:
     arraymath.ensure_blas = asked
 
 
+@functools.cache
+def _raise_without_shapes() -> None:
+    """Where an array is assigned to a slice, numba compiles a message with both shapes, for three seconds a process.
+
+    Ours say only that the shapes differ.
+    """
+    import numba.np.arrayobj as arrayobj
+
+    def stand_in(source_shapes: Any, index_shape: Any) -> None: ...
+
+    @overload(stand_in)
+    def raise_without_shapes(source_shapes, index_shape):
+        def implementation(source_shapes, index_shape):
+            raise ValueError("cannot assign to a slice of another shape")
+
+        return implementation
+
+    if hasattr(arrayobj, "raise_with_shape_context"):  # not so in another numba, which will be slower
+        arrayobj.raise_with_shape_context = stand_in
+
+
 class _Troubles:
     """What stands in the way of caching. Said when something has been compiled in vain, and only once."""
 
@@ -145,6 +170,7 @@ class _Troubles:
 
 
 _troubles = _Troubles()
+_locks = CompileLocks()
 
 
 def _cache_for(function: Callable) -> _StampedCache | None:
@@ -201,8 +227,20 @@ class _StampedCache(FunctionCache):
             )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Finds the function in the cache; what is not there will be compiled now, by nobody else meanwhile."""
         _start_numba_without_scipy()
+        _raise_without_shapes()
         self._take_digest()
+        found = self._load(sig, target_context)
+        if found is None:
+            what = f"{self._py_func.__module__}.{self._py_func.__qualname__} {self._digest} {sig}"
+            _locks.take(self._cache_path, what, len(_blocks_of_thread()), _said_to_be_compiling(self._py_func))
+            found = self._load(sig, target_context)  # somebody else may have compiled it
+            if found is not None:
+                _locks.release(len(_blocks_of_thread()))
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # bytes that are no index and no machine code make numba raise almost anything
@@ -216,6 +254,7 @@ class _StampedCache(FunctionCache):
         except OSError as error:
             _troubles.note(str(error))
             _troubles.say()
+        _locks.release(len(_blocks_of_thread()))
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         """numba would pickle the closure, in which compiled functions look different in every process."""
@@ -305,6 +344,13 @@ class compiling:  # noqa: N801, as `with` blocks read
     def _say(self) -> None:
         if sys.stderr is not None:  # programs without a console have none
             print(f"compiling {self._what} (once; cached afterwards) ...", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _said_to_be_compiling(function: Callable) -> Iterator[None]:
+    with compiling(f"{function.__module__}.{function.__name__}"):
+        _blocks_of_thread()[0].begin()
+        yield
 
 
 _of_thread = threading.local()

@@ -235,3 +235,49 @@ def test_damaged_cache_files_are_compiled_anew(two_modules: Path) -> None:
             damage(pattern, change)
         assert run(CALL, cache, two_modules) == "20 0", [*damages]
     assert run(CALL, cache, two_modules) == "20 1"
+
+
+SLOWLY = """
+    import os, sys, time
+    from numba.core import event
+
+    class Slow(event.Listener):  # so that whoever comes second comes while the first is at it
+        def on_start(self, event):
+            print("compiles", event.data["dispatcher"].py_func.__name__, flush=True)
+            time.sleep(1.0)
+
+        def on_end(self, event):
+            pass
+
+    event.register("numba:compile", Slow())
+    import outer
+    if len(sys.argv) > 1:
+        event.register("numba:compile", type("Dying", (Slow,), {"on_end": lambda self, event: os._exit(9)})())
+    print(outer.scaled(1))
+"""
+
+
+def start(code: str, cache: Path, extra_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    path = os.pathsep.join(map(str, (ROOT, extra_path)))
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", textwrap.dedent(code), *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def test_of_processes_that_start_together_one_compiles(two_modules: Path) -> None:
+    both = [start(SLOWLY, two_modules / "cache", two_modules) for _ in range(2)]
+    said = [process.communicate(timeout=120)[0].split("\n") for process in both]
+    assert [lines[-2] for lines in said] == ["20", "20"]
+    assert sorted(line for lines in said for line in lines if "compiles" in line) == [
+        "compiles plus",
+        "compiles scaled",
+    ]
+
+
+def test_a_process_that_died_while_it_compiled_keeps_nobody_waiting(two_modules: Path) -> None:
+    dying = start(SLOWLY, two_modules / "cache", two_modules, "dies")
+    assert dying.stdout is not None
+    assert dying.stdout.readline() == "compiles scaled\n"
+    waiting = start(SLOWLY, two_modules / "cache", two_modules)
+    assert waiting.communicate(timeout=120)[0].split("\n")[-2] == "20"
+    assert dying.wait() == 9

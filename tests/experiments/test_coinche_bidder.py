@@ -89,6 +89,7 @@ def test_equal_bidders_gain_nothing() -> None:
     assert (gains == 0).all()
 
 
+@pytest.mark.slow
 def test_the_commands(tmp_path: Path) -> None:
     solved = f"--solved={tmp_path / 'solved'}"
     numbers = tmp_path / "numbers.json"
@@ -104,6 +105,9 @@ def test_the_commands(tmp_path: Path) -> None:
     lessons = run("experiments.coinche_lessons", "--quick", solved, f"--out={tmp_path / 'lessons'}")
     assert "jack third" in lessons.stdout
     assert (tmp_path / "lessons" / "holdings.png").exists()
+
+
+def test_who_cannot_be_bid_against_is_said(tmp_path: Path) -> None:
     wrong = run("experiments.coinche_calls", "--quick", "--opponents=nobody", f"--out={tmp_path / 'no'}")
     assert wrong.returncode == 1
     assert "bidder, strong, simple" in wrong.stderr
