@@ -5,7 +5,7 @@ import pytest
 
 from cardtable.compiled import JIT_DISABLED, _ingredients, compiled, entry_point
 from cardtable.randomness import generator
-from cardtable.rules import ADDRESSES, GENERATOR, STATE, WORDS, kernel_at, player_addresses, player_at
+from cardtable.rules import ADDRESSES, FUNCTION_TYPES, GENERATOR, STATE, WORDS, kernel_at, player_addresses, player_at
 from kuhn_collab.rules import kuhn_collab_rules
 
 
@@ -75,4 +75,6 @@ def test_players_are_called_by_their_place() -> None:
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 def test_machine_code_depends_on_the_contract() -> None:
     """Addresses have no types: a changed contract must not meet machine code made for the old one."""
-    assert any(part.startswith("kernel_at ") for part in _ingredients(deal_and_list._dispatcher.py_func, set()))
+    stamped = [part for part in _ingredients(deal_and_list._dispatcher.py_func, set()) if part.startswith("functions ")]
+    assert len(stamped) == 1
+    assert stamped[0] == f"functions {tuple(FUNCTION_TYPES.items())!r}"
