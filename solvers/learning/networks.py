@@ -225,15 +225,14 @@ def regression_gradient(
 def strategy_gradient(
     targets: torch.Tensor, legal: torch.Tensor, weights: torch.Tensor
 ) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Derivative of weighted squares between probabilities (softmax over legal actions) and targets."""
-    factor = 2.0 * weights[:, None]
+    """Derivative of the weighted cross-entropy, - sum of targets * log softmax over the legal actions.
 
-    def gradient(outputs: torch.Tensor) -> torch.Tensor:
-        probabilities = masked_softmax(outputs, legal)
-        by_probability = factor * (probabilities - targets)
-        return probabilities * (by_probability - (probabilities * by_probability).sum(dim=1, keepdim=True))
-
-    return gradient
+    Brown et al. take squares between both probabilities, which have the same minimum. But the derivative of a square
+    by the outputs has the probability as a factor: where a network has become sure of the wrong action, it is nearly
+    zero, and the network stays sure. The derivative of the cross-entropy is the error itself.
+    """
+    factor = weights[:, None]
+    return lambda outputs: factor * (masked_softmax(outputs, legal) - targets)
 
 
 def masked_softmax(outputs: torch.Tensor, legal: torch.Tensor) -> torch.Tensor:

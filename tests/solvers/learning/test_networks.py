@@ -45,8 +45,8 @@ def losses(
         probabilities = torch.softmax(targets.masked_fill(~legal, -torch.inf), 1)
 
         def plain(outputs: torch.Tensor) -> torch.Tensor:
-            mine = torch.softmax(outputs.masked_fill(~legal, -torch.inf), 1)
-            return (row_weights * ((mine - probabilities) ** 2).sum(1)).sum()
+            mine = torch.log_softmax(outputs.masked_fill(~legal, -torch.inf), 1)
+            return -(row_weights * (mine.masked_fill(~legal, 0.0) * probabilities).sum(1)).sum()
 
         return strategy_gradient(probabilities, legal, row_weights), plain
 
@@ -62,6 +62,14 @@ def losses(
         return total
 
     return regression_gradient(targets, weights, name == "one_sided"), regression
+
+
+def test_a_strategy_network_that_is_sure_of_the_wrong_action_learns_better() -> None:
+    """With squares between probabilities it would not: their derivative is nearly zero there."""
+    legal = torch.ones(1, 2, dtype=torch.bool)
+    outputs = torch.tensor([[20.0, -20.0]])
+    derivative = strategy_gradient(torch.tensor([[0.0, 1.0]]), legal, torch.ones(1))(outputs)
+    assert derivative.tolist() == [[1.0, -1.0]]
 
 
 @pytest.mark.parametrize("name", ["squared", "one_sided", "strategy"])
