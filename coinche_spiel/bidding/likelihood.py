@@ -79,13 +79,3 @@ def seat_likelihood(hand, seat, calls, contexts, positions, numbers, values):
     """The likelihood of all calls of a seat, if it was dealt this hand, whoever sits there."""
     as_bidder, as_strong, as_simple = kind_likelihoods(hand, seat, calls, contexts, positions, numbers, values)
     return as_bidder + as_strong + as_simple
-
-
-@compiled
-def world_likelihood(hands, observer, calls, contexts, positions, numbers, values):
-    """The likelihood of the calls of all seats but the observer's, with the hands they were dealt."""
-    likelihood = 1.0
-    for seat in range(len(hands)):
-        if seat != observer:
-            likelihood *= seat_likelihood(hands[seat], seat, calls, contexts, positions, numbers, values)
-    return likelihood

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ from coinche_spiel.bidding.contexts import (
     write_context,
 )
 from coinche_spiel.bidding.holdings import FEATURES, hand_features, hand_points
-from coinche_spiel.bidding.likelihood import new_auction, prepare, seat_likelihood, world_likelihood
+from coinche_spiel.bidding.likelihood import new_auction, prepare, seat_likelihood
 from coinche_spiel.bidding.numbers import read_numbers
 from coinche_spiel.bidding.payoffs import write_payoff
 from coinche_spiel.bidding.players import bidder_call
@@ -194,14 +195,18 @@ def test_hands_that_would_call_so_are_likelier() -> None:
         calls = prepare(state, NUMBERS[0], contexts, positions)
         listed = np.empty(40, np.int64)
         assert calls == list_calls(state, listed)
-        arguments = (0, calls, contexts, positions, NUMBERS[0], values)
-        true = world_likelihood(state[deck.DEALT : deck.DEALT + 4], *arguments)
+        arguments = (calls, contexts, positions, NUMBERS[0], values)
+
+        def likelihood(world: np.ndarray, arguments: tuple = arguments) -> float:
+            return math.prod(seat_likelihood(world[deck.DEALT + seat], seat, *arguments) for seat in (1, 2, 3))
+
+        true = likelihood(state)
         others = []
         for again in range(60):
             other = state.copy()
             other[slots.ABSENT : slots.ABSENT + 4] = 0
             kernel.resample(other, 0, generator(1000 * seed + again))
-            others.append(world_likelihood(other[deck.DEALT : deck.DEALT + 4], *arguments))
+            others.append(likelihood(other))
         gains.append(np.log(true / np.mean(others)))
     assert np.mean(gains) > 0.8  # nats; knowing nothing has 0
 
