@@ -29,7 +29,6 @@ from coinche_spiel.expert.search import (
     NUM_SETTINGS,
     WINDOW,
     choose_cards,
-    evaluate_cards,
     new_room,
 )
 from coinche_spiel.game import is_whole_game
@@ -127,15 +126,15 @@ class CardSearch:
 
     def explain_rows(self, states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> list[Explanation]:
         """What each legal card earns on average, with the standard error of its difference to the best one."""
-        return [self._explain(states[row], stream) for row, stream in zip(rows, streams, strict=True)]
+        return [self._explain(states, rows[i : i + 1], streams[i : i + 1]) for i in range(len(rows))]
 
-    def _explain(self, state: np.ndarray, stream: np.ndarray) -> Explanation:
-        arguments = self._arguments()
+    def _explain(self, states: np.ndarray, row: np.ndarray, stream: np.ndarray) -> Explanation:
+        arguments = (*self._arguments(), states, row, stream, np.empty(1, np.int64))
         room = self._of_thread.room
         results, weights = [], []
         start = time.thread_time()
         while True:
-            n, worlds, every = evaluate_cards(*arguments, state, stream)
+            n, worlds, every = choose_cards(*arguments)
             results.append(room.results[:worlds, :n].copy())
             weights.append(room.weights[:worlds].copy())
             spent = 1000 * (time.thread_time() - start)

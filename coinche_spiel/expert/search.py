@@ -199,20 +199,13 @@ SEARCH_TYPES = (
 def choose_cards(
     kernel_, recall_, models_, past_, auction_, power, settings, work_, room_, states, rows, streams, chosen
 ):
-    """The best card in each of these rows of `states`, the lowest of equal ones."""
+    """The best card in each of these rows of `states`, the lowest of equal ones; returns what `evaluate` said last."""
     kernel, recall = kernel_at(kernel_), recall_at(recall_)
     models, past, work, room = Models(*models_), Past(*past_), Workspace(*work_), Room(*room_)
     auction = Auction(*auction_)
+    n, worlds, every = 0, 0, True
     for index in range(len(rows)):
-        state = states[rows[index]]
-        n, _, _ = evaluate(kernel, recall, models, past, auction, power, settings, work, state, streams[index], room)
+        state, stream = states[rows[index]], streams[index]
+        n, worlds, every = evaluate(kernel, recall, models, past, auction, power, settings, work, state, stream, room)
         chosen[index] = room.actions[np.argmax(room.means[:n])]
-
-
-@entry_point(*SEARCH_TYPES, STATE, types.Array(types.uint64, 1, "C"), nogil=True)
-def evaluate_cards(kernel_, recall_, models_, past_, auction_, power, settings, work_, room_, state, stream):
-    """`evaluate` for Python."""
-    kernel, recall = kernel_at(kernel_), recall_at(recall_)
-    models, past, work, room = Models(*models_), Past(*past_), Workspace(*work_), Room(*room_)
-    auction = Auction(*auction_)
-    return evaluate(kernel, recall, models, past, auction, power, settings, work, state, stream, room)
+    return n, worlds, every

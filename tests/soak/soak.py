@@ -85,9 +85,9 @@ def learners() -> list[Step]:
 
     game = pyspiel.load_game("python_gongzhu(suits=2,ranks=4)")
     sizes: dict[str, Any] = {"context_sizes": (16,), "head_sizes": (8,), "games": 64, "chunk_games": 32}
-    team = find_player("team", game)
+    other = find_player("random", game)
     monte_carlo = DeepMonteCarlo(
-        game, MonteCarloSettings(distil_iterations=20, **sizes), 1, [(None, team, None, team), (None,) * 4]
+        game, MonteCarloSettings(distil_iterations=20, **sizes), 1, [(None, other, None, other), (None,) * 4]
     )
     memories = QSettings(memory_rows=2000, training_steps=4, **sizes)
     double_dqn, nfsp = QLearning(game, "dqn", memories, 1), QLearning(game, "nfsp", memories, 1)
@@ -96,7 +96,7 @@ def learners() -> list[Step]:
     return [
         *steps,
         lambda: [trainer.set_state(trainer.get_state()) for trainer in trainers],
-        lambda: play_match(game, monte_carlo.player(), team, 5, 1),
+        lambda: play_match(game, monte_carlo.player(), other, 5, 1),
     ]
 
 
