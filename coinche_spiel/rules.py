@@ -26,6 +26,7 @@ from coinche_spiel import scoring
 from coinche_spiel import state as slots
 from coinche_spiel.auction import apply_call, legal_calls, moves, start_auction
 from coinche_spiel.cards import NUM_RANKS, NUM_SUITS, PLAIN_POINTS, RANK_LETTERS, TRUMP_POINTS, card_of
+from coinche_spiel.features import FEATURES
 from coinche_spiel.observation import (
     INFORMATION_PIECES,
     KEY_WORDS,
@@ -111,6 +112,7 @@ def coinche_rules(**parameters: int | float | bool | str) -> Rules:
             for suit in range(int(root[slots.SUITS]))
         ),
         symmetry=SYMMETRY,
+        features=FEATURES,
         moves=moves,
         recall=RECALL,
     )
