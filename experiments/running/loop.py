@@ -14,6 +14,7 @@ is not counted, unless it asks for it (`Clock`).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -266,7 +267,8 @@ class Run:
         """About a dozen rows; of wide tables only the first and the last, side by side."""
         first, last = self.rows[0], self.rows[-1]
         if len(last) > WIDEST_TABLE:
-            return [{"figure": name, "first": first[name], "last": last[name]} for name in last]
+            absent = math.nan  # of what is measured at the end alone
+            return [{"figure": name, "first": first.get(name, absent), "last": last[name]} for name in last]
         return [*self.rows[: -1 : max(1, len(self.rows) // ROWS_SHOWN)], last]
 
 

@@ -98,6 +98,18 @@ def test_a_run_looks_at_the_points_and_at_its_end(tmp_path: Path) -> None:
     assert "A remark." in report
 
 
+def test_what_is_measured_at_the_end_alone_is_in_the_report(tmp_path: Path) -> None:
+    """In a wide table, of which the first and the last row are shown."""
+
+    def evaluate(clock: Clock, last: bool) -> dict[str, float]:
+        figures = {f"figure {number}": float(number) for number in range(9)}
+        return figures | {"at the end": 7.25} if last else figures
+
+    task = Task("counting", Counter(), {}, evaluate, list, lambda rows: None, "none")
+    Run(task, tmp_path, Limits(iterations=3)).go()
+    assert "| at the end | – | 7.25 |" in (tmp_path / "report.md").read_text()
+
+
 def test_a_run_stops_at_its_target(tmp_path: Path) -> None:
     rows = go(Counter(), tmp_path, Limits(iterations=1000, target=("gap", 0.1)))
     assert rows[-1][0] == 13
