@@ -137,6 +137,8 @@ def _content(path: Path) -> Any:
             return {name: _array(archive[name]) for name in archive.files if name != TEXT} | _values(archive)
     if path.suffix == ".png":
         return _array(matplotlib.image.imread(path))
+    if path.suffix == ".safetensors":
+        return path.read_bytes()
     return json.loads(path.read_text()) if path.suffix == ".json" else path.read_text()
 
 
