@@ -84,7 +84,7 @@ MENU = (
 )
 OTHERS = ("leduc_poker", "kuhn_poker", "tic_tac_toe", "connect_four", "hearts", "liars_dice", "oh_hell", "backgammon")
 
-# Strengths by game: the first name of each list that the game knows today. `expert` may not be there (yet).
+# Strengths by game: the first player of each list that this variant has. Options are those that the player takes.
 STRENGTHS: dict[str, dict[str, tuple[str, ...]]] = {
     "python_coinche": {
         "easy": ("simple",),
@@ -93,8 +93,8 @@ STRENGTHS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "python_gongzhu": {
         "easy": ("if",),
-        "medium": ("team", "greed"),
-        "expert": ("expert", "monte_carlo(worlds=60,rollout=team)"),
+        "medium": ("team", "monte_carlo(worlds=10)"),
+        "expert": ("expert", "monte_carlo(worlds=60)"),
     },
     "python_cego": {
         "easy": ("random",),
@@ -103,17 +103,17 @@ STRENGTHS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "python_toepen": {
         "easy": ("monte_carlo(worlds=4)",),
-        "medium": ("expert(level=medium)", "monte_carlo(worlds=40)"),
+        "medium": ("monte_carlo(worlds=40)",),
         "expert": ("expert", "monte_carlo(worlds=400)"),
     },
     "python_kuhn_collab": {
         "easy": ("random",),
         "medium": ("monte_carlo(worlds=50)",),
-        "expert": ("expert", "monte_carlo(worlds=1000)"),
+        "expert": ("monte_carlo(worlds=1000)",),
     },
 }
 STRENGTHS["python_coinche_match"] = STRENGTHS["python_coinche"] | {"expert": ("expert", "strong")}
-OURS = {"easy": ("random",), "medium": ("monte_carlo(worlds=20)",), "expert": ("expert", "monte_carlo(worlds=100)")}
+OURS = {"easy": ("random",), "medium": ("monte_carlo(worlds=20)",), "expert": ("monte_carlo(worlds=100)",)}
 FOREIGN = {"easy": ("random",), "medium": ("rollouts(worlds=10)",), "expert": ("rollouts(worlds=100)",)}
 
 
@@ -159,9 +159,8 @@ def default_advisers(game: pyspiel.Game) -> list[str]:
     known = known_players(game)
     first = strengths(game)["expert"]
     if isinstance(game, CardGame):
-        rollout = strengths(game)["medium"]
-        plain = rollout.isidentifier()
-        search = f"monte_carlo(worlds=100,rollout={rollout})" if plain else "monte_carlo(worlds=100)"
+        rollout = strengths(game)["medium"]  # only compiled heuristics can play games out
+        search = f"monte_carlo(worlds=100,rollout={rollout})" if rollout.isidentifier() else "monte_carlo(worlds=100)"
         listed = [first, search, *(name for name in known if name != "monte_carlo")]
     else:
         listed = [first, *known]
@@ -170,7 +169,7 @@ def default_advisers(game: pyspiel.Game) -> list[str]:
 
 def stand_in(game: pyspiel.Game) -> str:
     """Who moves for a player that failed: quick, and always there."""
-    plain = [text for text in strengths(game).values() if text.isidentifier() and text not in ("expert", rollouts.NAME)]
+    plain = [text for text in strengths(game).values() if text.isidentifier() and text != "expert"]
     return plain[-1] if plain and isinstance(game, CardGame) else "random"
 
 
