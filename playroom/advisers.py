@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,21 @@ class Advisers:
         self._folder = folder
         self._table = table  # what worker processes call it
         self._solutions: dict[str, dict[str, Any]] = {}
+        self._readying: asyncio.Task[None] | None = None
+
+    def make_ready(self, game: pyspiel.Game) -> None:
+        """Loads the first adviser while the game goes on: nobody waits for a table because of hints."""
+        self._readying = asyncio.get_running_loop().create_task(self._make_ready(str(game)))
+
+    async def _make_ready(self, game: str) -> None:
+        first = list(self._settings.advisers[:1])
+        with contextlib.suppress(UserError, OverrunError, FailedError):  # whoever asks for it is told
+            await self._compute.prepare(game, first, first)
+
+    async def close(self) -> None:
+        if self._readying is not None:
+            self._readying.cancel()
+            await asyncio.gather(self._readying, return_exceptions=True)
 
     async def find_solution(self, game: pyspiel.Game) -> None:
         """Small games are solved; one that turns out to be too large has no solution, and that is all."""
@@ -64,6 +80,8 @@ class Advisers:
 
     async def advice(self, position: Position, adviser: str) -> dict[str, Any]:
         """What one of them thinks of a position."""
+        if self._readying is not None and adviser in self._settings.advisers[:1]:
+            await asyncio.shield(self._readying)  # a second process would only compile the same
         seed = position["seed"] ^ HINT_SEED
         job = {**position, "do": "advise", "player": adviser, "seed": seed, "seconds": 3 * self._settings.limit}
         found: dict[str, Any] = await self._compute.ask(job, SEARCH)

@@ -4,7 +4,7 @@ A search in a thread would stop the server (compiled code holds on to Python's l
 So every question goes to a process (`playroom.worker`) with a budget of CPU time; one that overruns is ended by the
 operating system and replaced. There are two lanes: what answers at once (compiled heuristics, policies in tables) has a
 process of its own, so that it never waits behind a search; searches have others, of which one more than needed is kept
-ready, up to `most`.
+ready, up to `most`. What a new table needs is compiled among the searches: the quick one only loads what is there.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ class FailedError(Exception):
 class Thinker:
     """One process and its pipes."""
 
-    def __init__(self) -> None:
+    def __init__(self, quiet: bool = False) -> None:
         self.process: asyncio.subprocess.Process | None = None
         self.busy = False
         self.jobs = 0
+        self._quiet = quiet
         self._ids = itertools.count()
 
     async def start(self) -> None:
@@ -52,6 +53,7 @@ class Thinker:
             *(sys.executable, "-m", "playroom.worker"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL if self._quiet else None,
             env={**os.environ, "PYTHONPATH": path},
             limit=LONGEST_LINE,
             start_new_session=True,  # Ctrl-C in a terminal reaches the server only
@@ -118,14 +120,20 @@ class Thinker:
 class Compute:
     """The processes, and who waits for them."""
 
-    def __init__(self, most_searchers: int = MOST_SEARCHERS) -> None:
-        self._most = most_searchers
+    def __init__(self, most_searchers: int = MOST_SEARCHERS, quiet: bool = False) -> None:
+        self._most = {QUICK: 1, SEARCH: most_searchers}
+        self._quiet = quiet  # what processes say about compiling would be written over a terminal's table
         self._lanes: dict[str, list[Thinker]] = {QUICK: [], SEARCH: []}
         self._waiting: dict[str, deque[asyncio.Future[Thinker]]] = {QUICK: deque(), SEARCH: deque()}
         self._starting: dict[str, int] = {QUICK: 0, SEARCH: 0}
         self._prepared: dict[str, dict[str, Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
+
+    def start(self) -> None:
+        """Starts the first processes while nobody has asked for anything yet."""
+        for lane in self._lanes:
+            self._keep_one_ready(lane)
 
     async def ask(self, job: dict[str, Any], lane: str = SEARCH) -> Any:
         """The answer to a job; UserError, OverrunError or FailedError if there is none."""
@@ -135,19 +143,20 @@ class Compute:
         finally:
             self._give_back(lane, thinker)
 
-    async def prepare(
-        self, game: str, players: list[str], advisers: list[str], everywhere: bool = False
-    ) -> list[dict[str, Any]]:
+    async def prepare(self, game: str, players: list[str], advisers: list[str]) -> list[dict[str, Any]]:
         """Loads and compiles what a table needs, so that its first move is as quick as the others.
 
         Processes that are started later load it too, the most recent table's things first.
         """
         job = {"do": "prepare", "game": game, "players": players, "advisers": advisers}
-        found: list[dict[str, Any]] = await self.ask(job, QUICK)
-        quick = [name for name, about in zip(players, found, strict=True) if about["quick"]]
-        slow = [name for name in players if name not in quick]
+        found: list[dict[str, Any]] = await self.ask(job, SEARCH)
+        slow = []
+        for name, about in zip(players, found, strict=True):
+            if about["quick"]:
+                await self.ask({**job, "players": [name]}, QUICK)  # one by one: moves of other tables come between
+            else:
+                slow.append(name)
         if slow:
-            await self.ask({**job, "players": slow}, SEARCH)
             self._prepared.pop(game, None)
             self._prepared[game] = {**job, "players": slow}
         return found
@@ -170,27 +179,29 @@ class Compute:
         waiting: asyncio.Future[Thinker] = asyncio.get_running_loop().create_future()
         self._waiting[lane].append(waiting)
         self._keep_one_ready(lane)
-        return await waiting
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
+                self._give_back(lane, waiting.result())  # it was given to us in the moment in which we left
+            raise
 
     def _keep_one_ready(self, lane: str) -> None:
-        """Starts a process if nobody is free: in the quick lane one is enough."""
+        """Starts a process if nobody is free."""
         self._lanes[lane] = [thinker for thinker in self._lanes[lane] if thinker.is_alive]
         free = sum(not thinker.busy for thinker in self._lanes[lane])
         there = len(self._lanes[lane]) + self._starting[lane]
-        most = 1 if lane == QUICK else self._most
-        if not self._closed and free == 0 and self._starting[lane] == 0 and there < most:
+        if not self._closed and free == 0 and self._starting[lane] == 0 and there < self._most[lane]:
             self._starting[lane] += 1
             task = asyncio.get_running_loop().create_task(self._start(lane))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _start(self, lane: str) -> None:
-        thinker = Thinker()
+        thinker = Thinker(self._quiet)
         try:
             await thinker.start()
-            if self._waiting[lane]:
-                pass  # somebody waits: load what is needed when it is asked for
-            elif lane == SEARCH:
+            if lane == SEARCH and not self._waiting[lane]:  # who waits asks for what is needed
                 for job in list(self._prepared.values())[-1:]:
                     with contextlib.suppress(UserError, OverrunError, FailedError):
                         await thinker.ask(job)

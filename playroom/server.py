@@ -192,6 +192,7 @@ def make_app(house: House, port: int, names: tuple[str, ...] = LOOPBACK, token: 
     @contextlib.asynccontextmanager
     async def open_house(app: Starlette) -> AsyncIterator[None]:
         loading = asyncio.create_task(asyncio.to_thread(_load_menu, house))
+        room.compute.start()
         yield
         loading.cancel()
         await room.close()

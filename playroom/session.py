@@ -107,10 +107,9 @@ class Session:
         """Prepares all that the table needs, then deals, or takes up the game where the journal left it."""
         others = [name for name in dict.fromkeys((*self.settings.seats, self.settings.rival)) if name not in (ME, "")]
         self._say("preparing", what=self.settings.game)
-        first = self.settings.advisers[:1]
-        players = list(dict.fromkeys([*others, catalog.stand_in(self.game), *first]))
+        players = list(dict.fromkeys([*others, catalog.stand_in(self.game)]))
         try:
-            about = await self._compute.prepare(str(self.game), players, list(first))
+            about = await self._compute.prepare(str(self.game), players, [])
         except (OverrunError, FailedError) as error:
             raise UserError(f"a player of this table cannot play: {error}") from None
         for name, found in zip(players, about, strict=True):
@@ -118,6 +117,7 @@ class Session:
             self._rotate = self._rotate and (found["every_dealer"] or name not in others)
         if self.seat is not None:
             await self._advisers.find_solution(self.game)
+            self._advisers.make_ready(self.game)
         if events:
             self._restore(events)
         else:
@@ -377,6 +377,7 @@ class Session:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._advisers.close()
         self._journal.close()
 
 

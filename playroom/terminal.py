@@ -18,6 +18,7 @@ from textual.widgets import Footer, Header, OptionList, Static
 from textual.widgets.option_list import Option
 
 from playroom import catalog
+from playroom.compute import Compute
 from playroom.records import ME, Record, Replay
 from playroom.room import House, Room, Visitor
 from playroom.session import Frame, replay_frame
@@ -60,7 +61,7 @@ class TableApp(App[None]):
         self.house = house
         self._language = language
         self.words = Words(language if language in LANGUAGES else language_of(house.game))
-        self.room = room or Room(house)
+        self.room = room or Room(house, Compute(quiet=True))
         self.visitor = Visitor(self.hear)
         self.frame_view: dict[str, Any] | None = None
         self.names: Sequence[str] = ()

@@ -26,7 +26,7 @@ from cardtable.spiel import CardState, load_game
 from playroom import advice
 from playroom.table import Table
 
-PREPARING_SECONDS = 120.0  # CPU time to load and compile what a player needs, its first answer included
+PREPARING_SECONDS = 300.0  # CPU time to load and compile what a player needs, its first answer included; some need 90
 MOST_POSITIONS = 64
 
 Job = dict[str, Any]

@@ -46,3 +46,11 @@ def raises(game: pyspiel.Game, seat: int) -> pyspiel.Bot:
 
 def illegal(game: pyspiel.Game, seat: int) -> pyspiel.Bot:
     return Careless(seat, "illegal")
+
+
+def heavy(game: pyspiel.Game, seat: int) -> pyspiel.Bot:
+    """Takes long to load."""
+    end = time.process_time() + 4.0
+    while time.process_time() < end:
+        pass
+    return Careless(seat, "none")

@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from tests.playroom.visits import Visit, serving, visiting
 
 TOEPEN = "python_toepen(suits=3,ranks=3,hand_size=2)"
 KUHN = ["me", "random", "random", "random"]  # who acts first always has something to do
-BAD_PLAYERS = tuple(f"tests.playroom.slow_players:{name}" for name in ("busy", "raises", "illegal"))
+BAD_PLAYERS = tuple(f"tests.playroom.slow_players:{name}" for name in ("busy", "raises", "illegal", "heavy"))
 
 
 @pytest.fixture(scope="module")
@@ -250,6 +251,21 @@ def test_a_search_does_not_keep_another_table_waiting(tmp_path: Path) -> None:
             quick.say("next")
         with pytest.raises(TimeoutError):  # it thinks on
             slow.hear("notice", "result", seconds=0.01)
+
+
+def test_a_table_that_opens_does_not_keep_another_one_waiting(address: Address) -> None:
+    """One table's player takes four seconds to load; meanwhile another table plays several deals."""
+    with visiting(address) as quick, visiting(address) as slow:
+        quick.sit("python_kuhn_collab", KUHN)
+        quick.play_deal()
+        slow.sit("python_kuhn_collab", ["me", BAD_PLAYERS[3], "random", "random"])
+        for _ in range(5):
+            quick.say("next")
+            before = time.monotonic()
+            quick.play_deal()
+            assert time.monotonic() - before < 2.0
+        with pytest.raises(TimeoutError):  # it loads on
+            slow.hear("table", seconds=0.01)
 
 
 def test_a_killed_server_opens_its_tables_again(tmp_path: Path) -> None:
