@@ -1,7 +1,7 @@
 """The terminal face: the same room and the same messages as the page, drawn with textual.
 
-Arrow keys and Enter choose, `h` asks for a hint, `n` deals, `a` plays the same cards again, `y` analyses, `r` looks at
-the deal again step by step.
+Arrow keys and Enter choose, `h` asks for a hint, `w` for another adviser, `n` deals, `a` plays the same cards again,
+`y` analyses, `r` looks at the deal again step by step. The last line says which of them mean something now.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import Footer, Header, OptionList, Static
+from textual.containers import VerticalScroll
+from textual.widgets import Header, OptionList, Static
 from textual.widgets.option_list import Option
 
 from playroom import catalog
@@ -30,7 +30,17 @@ STYLE = """
 #said { padding: 0 2; color: $text-muted; height: auto; }
 #advice { padding: 0 2; height: auto; }
 #choices { height: auto; max-height: 14; margin: 1 2; }
+#choices.menu { max-height: 30; }
+#keys { dock: bottom; height: 1; padding: 0 2; background: $panel; }
 """
+PLAYING = (("h", "key_hint"), ("w", "adviser"), ("q", "leave"))
+OVER = (("n", "key_next"), ("a", "practice"), ("y", "analyse"), ("r", "look_again"), ("q", "leave"))
+STEPPING = (("←", "step_back"), ("→", "step_on"))
+
+
+def keys_text(words: Words, keys: Sequence[tuple[str, str]]) -> Text:
+    """What keys do, in the words of the page."""
+    return Text("   ").join(Text.assemble((key, "bold"), f" {words(word)}") for key, word in keys)
 
 
 def language_of(game: str | None) -> str:
@@ -47,6 +57,7 @@ class TableApp(App[None]):
     CSS = STYLE
     BINDINGS: ClassVar[list[BindingType]] = [
         ("h", "hint", "hint"),
+        ("w", "adviser", "another adviser"),
         ("n", "next", "next deal"),
         ("a", "again", "same again"),
         ("y", "analyse", "analyse"),
@@ -68,18 +79,18 @@ class TableApp(App[None]):
         self.result: Frame | None = None
         self.replay_at: tuple[int, int] | None = None  # step, steps
         self.errors: list[str] = []
-        self._decisions: list[str] = []
+        self._advisers: list[str] = []
+        self._decisions: dict[int, str] = {}
         self._games: list[str] = []
 
     def compose(self) -> ComposeResult:
         yield Header()
         with VerticalScroll():
             yield Static(id="table")
-            with Horizontal():
-                yield Static(id="advice")
             yield Static(id="said")
             yield OptionList(id="choices")
-        yield Footer()
+            yield Static(id="advice")
+        yield Static(id="keys")
 
     async def on_mount(self) -> None:
         self.title = "CardSpiel"
@@ -95,9 +106,20 @@ class TableApp(App[None]):
     # ------------------------------------------------------------------------------------------------ choosing
 
     def _show_menu(self) -> None:
-        self._games = [variant for choice in catalog.MENU for _, variant in choice.variants] + list(catalog.OTHERS)
+        named = [
+            (" · ".join(dict.fromkeys((self.words(f"game_{choice.key}"), self.words(key)))), game)
+            for choice in catalog.MENU
+            for key, game in choice.variants
+        ]
+        named += [(game, game) for game in catalog.OTHERS]
+        self._games = [game for _, game in named]
         self.query_one("#table", Static).update(Text(self.words("welcome")))
-        self._offer([Option(game, id=f"game-{number}") for number, game in enumerate(self._games)])
+        self._offer([Option(name, id=f"game-{number}") for number, (name, _) in enumerate(named)])
+        self.query_one(OptionList).add_class("menu")
+        self._show_keys(PLAYING[-1:])
+
+    def _show_keys(self, keys: Sequence[tuple[str, str]]) -> None:
+        self.query_one("#keys", Static).update(keys_text(self.words, keys))
 
     async def _sit(self, game: str, seats: list[str]) -> None:
         if not seats:
@@ -108,6 +130,7 @@ class TableApp(App[None]):
             self.words = Words(language_of(game))
         self.query_one("#table", Static).update(Text(self.words("preparing")))
         self._offer([])
+        self.query_one(OptionList).remove_class("menu")
         await self._say("sit", game=game, seats=seats, deals=self.house.deals, rival=self.house.rival)
 
     async def _say(self, kind: str, **values: Any) -> None:
@@ -139,17 +162,19 @@ class TableApp(App[None]):
 
     def _hear_table(self, frame: Frame) -> None:
         self.names = frame["names"]
+        self._advisers = [entry["name"] for entry in frame["advisers"]]
         self.sub_title = frame["title"]
 
     def _hear_view(self, frame: Frame) -> None:
         self.frame_view = frame["view"]
         if frame["done"] is None:
-            self.result, self.replay_at, self._decisions = None, None, []
+            self.result, self.replay_at, self._decisions = None, None, {}
         else:
             done = frame["done"]
             who = seat_name(done["seat"], frame["view"], self.words)
             self._note(Text.assemble(f"{who}: ", card(done["name"], self.words)))
         self.query_one("#advice", Static).update("")
+        self._show_keys(PLAYING if frame["view"]["actions"] else PLAYING[-1:])
         self._draw()
 
     def _draw(self) -> None:
@@ -164,6 +189,7 @@ class TableApp(App[None]):
             self._note(Text(self.words("other_table_plays")))
             return
         self.result = frame
+        self._show_keys(OVER)
         view = self.frame_view or {"seats": frame["returns"]}
         parts = [f"{seat_name(seat, view, self.words)} {value:+g}" for seat, value in enumerate(frame["returns"])]
         lines = [f"{self.words('deal_over')}: {', '.join(parts)}"]
@@ -185,14 +211,18 @@ class TableApp(App[None]):
             cost = "" if found["cost"] is None else f"  −{found['cost']:.2f}"
             open_cards = self.words("open_cards", **found["open_cards"]) if "open_cards" in found else ""
             best = self.words.written(found["bars"][0]["name"])
-            self._decisions.append(
-                f"{found['step']:>3} {self.words.written(found['name'])}{cost}  ({best}) {open_cards}"
-            )
-        title = self.words("analysis_progress", done=frame["done"], of=frame["of"])
-        self.query_one("#advice", Static).update(Text("\n".join([title, *self._decisions])))
+            text = f"{found['step']:>3} {self.words.written(found['name'])}{cost}  ({best}) {open_cards}"
+            self._decisions[found["step"]] = text.rstrip()
+        progress = self.words("analysis_progress", done=frame["done"], of=frame["of"])
+        lines = [Text(self.words("analysis") if frame["finished"] else progress, "bold")]
+        for step, text in self._decisions.items():
+            worst = step == frame.get("costliest")
+            lines.append(Text(f"{text}  ! {self.words('costliest')}", "bold red") if worst else Text(text))
+        self.query_one("#advice", Static).update(Text("\n").join(lines))
 
     def _hear_replay(self, frame: Frame) -> None:
         self.replay_at = (frame["step"], frame["steps"])
+        self._show_keys((*STEPPING, *OVER))
         title = self.words("step", step=frame["step"], steps=frame["steps"])
         shown = table_text(frame["view"], frame["names"], self.words)
         self.query_one("#table", Static).update(Text.assemble((f"{title}\n", "bold"), shown))
@@ -213,7 +243,13 @@ class TableApp(App[None]):
     # ------------------------------------------------------------------------------------------------ keys
 
     async def action_hint(self) -> None:
-        await self._say("hint")
+        await self._say("hint", adviser=self._advisers[0] if self._advisers else None)
+
+    def action_adviser(self) -> None:
+        """The next one is asked from now on."""
+        if self._advisers:
+            self._advisers = [*self._advisers[1:], self._advisers[0]]
+            self._note(Text(f"{self.words('adviser')}: {self._advisers[0]}"))
 
     async def action_next(self) -> None:
         await self._say("next")
@@ -222,7 +258,7 @@ class TableApp(App[None]):
         await self._say("again")
 
     async def action_analyse(self) -> None:
-        await self._say("analyse")
+        await self._say("analyse", adviser=self._advisers[0] if self._advisers else None)
 
     async def action_replay(self) -> None:
         await self._say("replay", step=0)
@@ -255,7 +291,7 @@ class ReplayApp(App[None]):
         yield Header()
         with VerticalScroll():
             yield Static(id="table")
-        yield Footer()
+        yield Static(id="keys")
 
     def on_mount(self) -> None:
         self._draw()
@@ -263,6 +299,7 @@ class ReplayApp(App[None]):
     def _draw(self) -> None:
         code = self._language or language_of(self.replay.record.game.removesuffix("()"))
         words = Words(code if code in LANGUAGES else "en")
+        self.query_one("#keys", Static).update(keys_text(words, (*STEPPING, ("n p", "open_record"), ("q", "leave"))))
         frame = replay_frame(self.replay, self.step)
         self.title = self.replay.record.game
         self.sub_title = f"{self.number + 1}/{len(self.records)}"
