@@ -57,6 +57,7 @@ class Session:
         self._result: Frame | None = None
         self._moving: asyncio.Task[None] | None = None
         self._asking: asyncio.Task[None] | None = None
+        self._asked: tuple[int, int] | None = None  # deal and moves of the position that is asked about
         self._ready = asyncio.Event()
 
     # ------------------------------------------------------------------------------------------------ listeners
@@ -343,10 +344,14 @@ class Session:
         return replay_frame(Replay(self._record), step)
 
     def _ask(self, work: Any) -> None:
-        """One question at a time."""
+        """One question at a time; one about an earlier position is given up for the new one."""
+        table = self.require_open()
         if self._asking is not None and not self._asking.done():
-            work.close()
-            raise UserError("one question at a time: an answer is on its way")
+            if self._asked == (self.deal, table.moves):
+                work.close()
+                raise UserError("one question at a time: an answer is on its way")
+            self._asking.cancel()
+        self._asked = (self.deal, table.moves)
         self._asking = asyncio.get_running_loop().create_task(self._reported(work))
 
     async def _reported(self, work: Any) -> None:

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[Address]:
-    with serving(folder, seed=5, players=BAD_PLAYERS, limit=1.0, most_tables=12) as found:
+    with serving(folder, seed=5, players=BAD_PLAYERS, limit=1.0, most_tables=20) as found:
         yield found
 
 
@@ -266,6 +266,24 @@ def test_a_table_that_opens_does_not_keep_another_one_waiting(address: Address) 
             assert time.monotonic() - before < 2.0
         with pytest.raises(TimeoutError):  # it loads on
             slow.hear("table", seconds=0.01)
+
+
+def test_a_new_position_may_be_asked_about_at_once(address: Address) -> None:
+    """The adviser thinks on about an earlier position; a second question about the same one is refused."""
+    with visiting(address) as visit:
+        visit.sit("python_kuhn_collab", [*KUHN[1:], "me"])
+        while not (view := visit.hear("view")["view"])["actions"]:
+            pass
+        visit.say("hint", adviser=BAD_PLAYERS[0])  # thinks until it is stopped, after three seconds
+        visit.say("hint", adviser="random")
+        assert "one question at a time" in visit.hear("error")["text"]
+        visit.say("play", action=view["actions"][0][0], moves=view["moves"])
+        result = visit.play_deal()
+        visit.say("analyse", adviser="random")
+        while not (frame := visit.hear("analysis"))["finished"]:
+            pass
+        assert frame["done"] == frame["of"] >= 1
+        assert result["record"]
 
 
 def test_a_killed_server_opens_its_tables_again(tmp_path: Path) -> None:
