@@ -126,11 +126,15 @@ def bars(found: Explanation) -> dict[str, Any]:
         }
     assert found.values is not None, "an explanation has values or probabilities"
     errors = found.errors if found.errors is not None else np.full(len(found.values), math.nan)
-    order = np.argsort(-found.values, kind="stable")
+    untried = np.zeros(len(found.values), bool) if found.tried is None else ~found.tried
+    order = np.lexsort((-found.values, untried))
     best = float(found.values[order[0]])
     bars = []
     for place in order:
         value, error = float(found.values[place]), float(errors[place])
+        if untried[place]:  # its value is no estimate, only a bound for what it costs
+            bars.append({"action": int(found.actions[place]), "untried": True, "behind": best - value})
+            continue
         bar: dict[str, Any] = {"action": int(found.actions[place]), "value": value, "behind": best - value}
         if math.isfinite(error):
             bar["error"] = error

@@ -106,9 +106,10 @@ def _fact(value: Any, words: Words) -> Text:
 def advice_text(advice: dict[str, Any], words: Words) -> Text:
     """A bar for every action."""
     lines = [Text(f"{words('hint')}: {advice['adviser']}", "bold")]
-    values = [bar.get("value", 0.0) for bar in advice["bars"]]
+    tried = [bar for bar in advice["bars"] if not bar.get("untried")]
+    values = [bar.get("value", 0.0) for bar in tried]
     low, high = min(values), max(values)
-    for bar in advice["bars"]:
+    for bar in tried:
         if "probability" in bar:
             share, text = bar["probability"], f"{100 * bar['probability']:.1f} %"
         elif "value" in bar:
@@ -121,4 +122,8 @@ def advice_text(advice: dict[str, Any], words: Words) -> Text:
         line.append("█" * max(1, round(20 * share)), "yellow")
         line.append(f" {text}{'  ≈ ' + words('too_close') if bar.get('close') else ''}", "")
         lines.append(line)
+    left = [words.written(bar["name"]) for bar in advice["bars"] if bar.get("untried")]
+    if left:
+        shown = ", ".join(left[:4]) + (" …" if len(left) > 4 else "")
+        lines.append(Text(words("hint_untried", names=shown), "dim"))
     return Text("\n").join(lines)

@@ -87,7 +87,7 @@ class Simulator:
         known = np.isfinite(values)
         values[~known] = values[known].min()
         errors[~known] = errors[known].max()
-        return Explanation(actions, values=values, errors=errors)
+        return Explanation(actions, values=values, errors=errors, tried=known)
 
 
 def caller(game: CardGame, worlds: int = WORLDS, caution: float = CAUTION) -> Player:

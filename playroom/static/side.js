@@ -54,9 +54,11 @@ function adviserName(entry) {
 
 export function barsNode(advice, played) {
   const list = el("ul", { class: `bars ${advice.kind}` });
-  const values = advice.bars.map((bar) => bar.value ?? 0);
+  const untried = advice.bars.filter((bar) => bar.untried);
+  const values = advice.bars.filter((bar) => !bar.untried).map((bar) => bar.value ?? 0);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   for (const bar of advice.bars) {
+    if (bar.untried) continue;
     let share = 1;
     let text = "";
     if (advice.kind === "probabilities") {
@@ -75,6 +77,12 @@ export function barsNode(advice, played) {
       el("span", { class: "close-call", text: bar.close ? "≈" : "", title: bar.close ? t("too_close") : null }),
     );
     list.append(row);
+  }
+  if (untried.length) {
+    const played_ = untried.find((bar) => bar.action === played);
+    const names = played_ ? [played_, ...untried.filter((bar) => bar !== played_)] : untried;
+    const shown = names.slice(0, 4).map((bar) => written(bar.name)).join(", ") + (names.length > 4 ? " …" : "");
+    list.append(el("li", { class: "untried small", text: t("hint_untried", { names: shown }) }));
   }
   return list;
 }

@@ -132,6 +132,9 @@ def test_it_says_what_it_thinks() -> None:
     made = 0.85 * 250 - 0.15 * 250  # as often as capots that double dummy promises are found
     assert made - 1 < found.values[best] < 4 * made + 1  # they may coinche, and be surcoinched
     assert pass_value < found.values[best]
+    assert found.tried is not None
+    assert found.tried[best]
+    assert (found.values[~found.tried] == found.values[found.tried].min()).all()
 
 
 def test_the_player_draws_from_its_stream_only() -> None:

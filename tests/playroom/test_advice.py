@@ -93,6 +93,15 @@ def test_too_close_to_call() -> None:
     assert [bar.get("close") for bar in found["bars"]] == [True, True, False]
 
 
+def test_what_a_search_did_not_look_at_has_no_value() -> None:
+    values, errors = np.array([1.0, 3.0, 1.0, 1.0]), np.array([0.5, 0.0, 0.5, 0.5])
+    found = bars(Explanation(np.arange(4), values, errors, tried=np.array([False, True, True, False])))
+    assert [bar["action"] for bar in found["bars"]] == [1, 2, 0, 3]
+    assert [bar.get("value") for bar in found["bars"]] == [3.0, 1.0, None, None]
+    assert [bar.get("untried", False) for bar in found["bars"]] == [False, False, True, True]
+    assert cost(found, 0) == 2.0
+
+
 @pytest.mark.parametrize("game", [variant for choice in catalog.MENU for _, variant in choice.variants])
 def test_every_game_of_the_menu_has_its_strengths(game: str) -> None:
     """Each of them can be found, with its options: a player that cannot would keep the table from opening."""
