@@ -113,6 +113,7 @@ STRENGTHS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 STRENGTHS["python_coinche_match"] = STRENGTHS["python_coinche"] | {"expert": ("expert", "strong")}
+ADVISERS = {"python_cego": ("expert(worlds=100)",)}  # says what it expects in points, and how sure it is
 OURS = {"easy": ("random",), "medium": ("monte_carlo(worlds=20)",), "expert": ("monte_carlo(worlds=100)",)}
 FOREIGN = {"easy": ("random",), "medium": ("rollouts(worlds=10)",), "expert": ("rollouts(worlds=100)",)}
 
@@ -161,7 +162,8 @@ def default_advisers(game: pyspiel.Game) -> list[str]:
     if isinstance(game, CardGame):
         rollout = strengths(game)["medium"]  # only compiled heuristics can play games out
         search = f"monte_carlo(worlds=100,rollout={rollout})" if rollout.isidentifier() else "monte_carlo(worlds=100)"
-        listed = [first, search, *(name for name in known if name != "monte_carlo")]
+        more = ADVISERS.get(original(game).get_type().short_name, ()) if first == "expert" else ()
+        listed = [*more, first, search, *(name for name in known if name != "monte_carlo")]
     else:
         listed = [first, *known]
     return list(dict.fromkeys(listed))

@@ -2,7 +2,7 @@
 
 import { back, face, parse, sign, suitClass } from "./cards.js";
 import { el, rove } from "./dom.js";
-import { call, known, number, spoken, suitWord, t, written } from "./words.js";
+import { call, foreignCard, known, number, spoken, suitWord, t, written } from "./words.js";
 
 const PLACES = { 2: ["bottom", "top"], 3: ["bottom", "left", "right"], 4: ["bottom", "left", "top", "right"] };
 
@@ -74,6 +74,8 @@ function seatNode(seat, state) {
   );
   if (view.dealer === seat) head.append(el("span", { class: "tag dealer", text: t("tag_dealer") }));
   for (const tag of of.tags ?? []) head.append(el("span", { class: `tag ${tag}`, text: t(`tag_${tag}`) }));
+  const contract = view.facts?.find(([key]) => key === "contract");
+  if (contract && of.tags?.includes("declarer")) head.append(callNode(contract[1]));
   node.append(head);
   const figures = Object.entries(of.figures ?? {});
   if (figures.length) node.append(el("div", { class: "figures" }, ...figures.map(([key, value]) => figure(key, value))));
@@ -135,7 +137,9 @@ function pilesNode(view) {
 
 function badge(bar) {
   if (!bar) return null;
-  const text = bar.probability !== undefined ? `${Math.round(100 * bar.probability)}%` : bar.value !== undefined ? (bar.behind ? `−${number(bar.behind)}` : "★") : "★";
+  if (bar.untried) return null;
+  const behind = bar.behind ? number(bar.behind, bar.behind < 0.1 ? 2 : 1) : "0";
+  const text = bar.probability !== undefined ? `${Math.round(100 * bar.probability)}%` : bar.best || bar.value === undefined ? "★" : behind === "0" ? "≈" : `−${behind}`;
   return el("span", { class: `badge${bar.best ? " best" : ""}`, text });
 }
 
@@ -167,12 +171,24 @@ function handNode(state, play) {
   return hand;
 }
 
-function board(view, play) {
+/** "[Private: 3][Round 2]", as some games of OpenSpiel describe themselves, as a list; null for other texts. */
+function told(text) {
+  if (!/^(\[[^[\]]+\])+$/.test(text)) return null;
+  const list = el("dl", { class: "told", tabindex: "0", "aria-label": t("position") });
+  for (const [, entry] of text.matchAll(/\[([^[\]]+)\]/g)) {
+    const [, key, value] = /^([A-Za-z ]+?):? (.*)$/.exec(entry) ?? [null, entry, ""];
+    list.append(el("dt", { text: key }), el("dd", { text: value }));
+  }
+  return list;
+}
+
+function board(view, play, hint) {
   const lines = view.text.split("\n").filter((line) => line.length);
   const wide = lines[0]?.length ?? 0;
   const square = lines.length > 2 && lines.length < 12 && wide < 12 && lines.every((line) => line.length === wide);
   if (!square) return null;
   const cells = new Map();
+  const bars = new Map((hint?.bars ?? []).map((bar, index) => [bar.action, { ...bar, best: index === 0 }]));
   for (const [action, name] of view.actions) {
     const at = /\((\d+),(\d+)\)$/.exec(name);
     if (at) cells.set(`${at[1]},${at[2]}`, action);
@@ -184,7 +200,7 @@ function board(view, play) {
       const shown = mark === "." ? "" : mark;
       const label = `${row + 1}, ${column + 1}: ${shown || t("free")}`;
       if (action === undefined) grid.append(el("span", { class: `cell mark-${mark}`, text: shown, role: "img", "aria-label": label }));
-      else grid.append(el("button", { type: "button", class: "cell", "aria-label": label, data: { action }, on: { click: () => play(action) } }));
+      else grid.append(el("button", { type: "button", class: "cell", "aria-label": label, data: { action }, on: { click: () => play(action) } }, badge(bars.get(action))));
     }),
   );
   if (cells.size) rove(grid);
@@ -204,6 +220,12 @@ function biddingBox(bids, play, bars) {
   return box;
 }
 
+/** Cards of games that are not ours by suit; everything else in the game's own order. */
+function inSuits(actions) {
+  if (!actions.every(([, name]) => foreignCard(name))) return actions;
+  return [...actions].sort(([one, a], [two, b]) => "SHCD".indexOf(a[1]) - "SHCD".indexOf(b[1]) || two - one);
+}
+
 function actionsNode(state, play, skip) {
   const { view } = state;
   const node = el("div", { class: "actions", role: "group", "aria-label": t("actions") });
@@ -212,13 +234,13 @@ function actionsNode(state, play, skip) {
   const held = new Set(view.hand ?? []);
   const bids = [];
   const words = el("div", { class: "words" });
-  for (const [action, name] of view.actions) {
+  for (const [action, name] of inSuits(view.actions)) {
     if (held.has(name)) continue;
     const bid = view.phase === "auction" ? /^(capot|\d+)([♠♥♦♣])$/.exec(name) : null;
     if (bid) bids.push([action, name, bid[1], bid[2]]);
     else {
-      const key = call(name);
-      const word = el("button", { type: "button", class: `word ${/^[a-z]+$/.test(name) ? name : ""}`, data: { action }, text: key, on: { click: () => play(action) } });
+      const card = foreignCard(name);
+      const word = el("button", { type: "button", class: `word ${/^[a-z]+$/.test(name) ? name : ""}${card ? suitClass(card.at(-1)) : ""}`, data: { action }, text: card ? written(card) : call(name), "aria-label": card ? spoken(card) : null, on: { click: () => play(action) } });
       const hint = badge(bars.get(name));
       if (hint) word.append(hint);
       words.append(word);
@@ -249,9 +271,9 @@ export function draw(felt, state, play) {
   const centre = el("div", { class: "centre" });
   let covered = false;
   if (view.kind === "plain") {
-    const drawn = board(view, play);
+    const drawn = board(view, play, state.hint);
     covered = drawn?.covered ?? false;
-    centre.append(drawn ? drawn.grid : el("pre", { class: "plain", tabindex: "0", "aria-label": t("position"), text: view.text || "…" }));
+    centre.append(drawn?.grid ?? told(view.text.trim()) ?? el("pre", { class: "plain", tabindex: "0", "aria-label": t("position"), text: view.text || "…" }));
   } else {
     centre.append(trickNode(state));
     for (const [key, value] of view.facts ?? []) if (key === "pot" || key === "stake") centre.append(el("div", { class: "chips" }, el("span", { class: "coins", "aria-hidden": "true" }), `${t(`fact_${key}`)} `, el("b", { text: number(value) })));

@@ -3,7 +3,7 @@
 import { alarm, announce, button, byId, el } from "./dom.js";
 import { draw, playerName, seatName } from "./felt.js";
 import { choose, chosenGame, drawLobby, variantName } from "./lobby.js";
-import { drawSide, resultNode } from "./side.js";
+import { drawSide, lead, resultNode, verdict } from "./side.js";
 import { connect, keepToken, send, token } from "./socket.js";
 import { call, fillIn, language, LANGUAGES, number, signed, speak, spoken, t } from "./words.js";
 
@@ -148,7 +148,7 @@ function takeResult(frame) {
 
 function resultText(frame) {
   const own = state.table.seat === null ? null : frame.returns[state.table.seat];
-  return own === null ? t("deal_over") : `${own > 0 ? t("you_won") : own < 0 ? t("you_lost") : t("drawn")} ${signed(own, 2)}`;
+  return own === null ? t("deal_over") : `${verdict(lead(frame.returns, state.table))} ${signed(own, 2)}`;
 }
 
 /** For those who listen: what was done, who took the trick, whose turn it is. */

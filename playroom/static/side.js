@@ -3,7 +3,7 @@
 import { suitClass } from "./cards.js";
 import { button, el } from "./dom.js";
 import { callNode, playerName, seatName } from "./felt.js";
-import { call, number, signed, spoken, t, written } from "./words.js";
+import { foreignCard, number, signed, spoken, t, written } from "./words.js";
 
 function fact(key, value) {
   const shown = key === "contract" ? callNode(value) : document.createTextNode(factText(key, value));
@@ -47,8 +47,9 @@ export function callsNode(state) {
 function adviserName(entry) {
   const name = typeof entry === "string" ? entry : entry.name;
   if (name === "equilibrium") return t("equilibrium");
-  const search = /^(monte_carlo|rollouts)\(worlds=(\d+)(?:,rollout=(\w+))?\)$/.exec(name);
-  if (search) return `Monte Carlo × ${search[2]}${search[3] ? ` (${search[3]})` : ""}`;
+  const search = /^(\w+)\(worlds=(\d+)(?:,rollout=(\w+))?\)$/.exec(name);
+  const base = /^(monte_carlo|rollouts)$/.test(search?.[1]) ? "Monte Carlo" : playerName(search?.[1] ?? "");
+  if (search) return `${base} × ${search[2]}${search[3] ? ` (${search[3]})` : ""}`;
   return playerName(name.split("/").at(-1));
 }
 
@@ -69,9 +70,10 @@ export function barsNode(advice, played) {
       const digits = Math.max(Math.abs(low), Math.abs(high)) >= 10 ? 0 : 2;
       text = number(bar.value, digits) + (bar.error ? ` ± ${number(1.96 * bar.error, digits)}` : "");
     }
+    const name = foreignCard(bar.name) ?? bar.name;
     const row = el("li", { class: bar.action === played ? "chosen" : null });
     row.append(
-      el("span", { class: `bar-name ${suitClass(bar.name.at(-1))}`, text: written(bar.name), "aria-label": spoken(bar.name), role: "img" }),
+      el("span", { class: `bar-name ${suitClass(name.at(-1))}`, text: written(name), "aria-label": spoken(name), role: "img" }),
       el("span", { class: "bar" }, el("span", { class: "fill", vars: { share } })),
       el("span", { class: "bar-value", text }),
       el("span", { class: "close-call", text: bar.close ? "≈" : "", title: bar.close ? t("too_close") : null }),
@@ -97,7 +99,8 @@ export function hintNode(state, actions) {
   if (!state.result && !state.replay) node.append(button(asking ? t("thinking") : t("ask_hint"), actions.hint, { class: "ask", "aria-disabled": mine && !asking ? null : "true" }));
   if (state.hint) {
     const { hint } = state;
-    const words = { probabilities: t("hint_probabilities"), values: t("hint_values"), choice: t("hint_choice") }[hint.kind];
+    const sure = hint.kind !== "values" || hint.bars.length < 2 || hint.bars.some((bar) => bar.error);
+    const words = sure ? t(`hint_${hint.kind}`) : t("hint_estimate");
     const exact = hint.exploitability !== undefined ? `. ${t("hint_exact", { number: hint.exploitability < 1e-4 ? "0.0001" : number(hint.exploitability, 4) })}` : "";
     node.append(el("p", { class: "small", text: `${adviserName(hint.adviser)}: ${words}${exact}` }), barsNode(hint));
     if (hint.bars[0].close) node.append(el("p", { class: "small", text: `≈ ${t("too_close")}` }));
@@ -116,12 +119,23 @@ export function scoreNode(score, rival) {
   return node;
 }
 
+/** How far ahead of the other side the person is: in some games everybody's result is a number of points taken. */
+export function lead(returns, table) {
+  const side = table.teams?.find((team) => team.includes(table.seat)) ?? [table.seat];
+  const others = returns.filter((_, seat) => !side.includes(seat));
+  const mean = others.reduce((sum, value) => sum + value, 0) / Math.max(others.length, 1);
+  return returns[table.seat] - mean || returns[table.seat];
+}
+
+export const verdict = (ahead) => t(ahead > 0 ? "you_won" : ahead < 0 ? "you_lost" : "drawn");
+
 export function resultNode(state, actions) {
   const { result, table } = state;
   if (!result || state.replay) return null;
   const own = table.seat === null ? null : result.returns[table.seat];
-  const node = el("section", { class: `result ${own === null ? "" : own > 0 ? "won" : own < 0 ? "lost" : ""}`, id: "result", tabindex: "-1", "aria-label": t("result") });
-  const title = own === null ? t("deal_over") : own > 0 ? t("you_won") : own < 0 ? t("you_lost") : t("drawn");
+  const ahead = own === null ? 0 : lead(result.returns, table);
+  const node = el("section", { class: `result ${ahead > 0 ? "won" : ahead < 0 ? "lost" : ""}`, id: "result", tabindex: "-1", "aria-label": t("result") });
+  const title = own === null ? t("deal_over") : verdict(ahead);
   node.append(el("h2", { text: result.practice ? `${title} (${t("practice")})` : title }));
   const made = state.view.facts?.find(([key]) => key === "made");
   if (made) node.append(el("p", { text: t(made[1] ? "contract_made" : "contract_failed") }));
@@ -204,4 +218,3 @@ export function drawSide(side, state, actions) {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
-export { call };

@@ -35,6 +35,12 @@ const SUITS = { "♠": "spades", "♥": "hearts", "♦": "diamonds", "♣": "clu
 
 export const suitWord = (sign) => t(`suit_${SUITS[sign] ?? sign}`);
 
+/** A card of a game that is not ours, "TH", as ours are called, "10♥"; null for everything else. */
+export function foreignCard(name) {
+  const found = /^([2-9TJQKA])([SHDC])$/.exec(name);
+  return found ? (found[1] === "T" ? "10" : found[1]) + { S: "♠", H: "♥", D: "♦", C: "♣" }[found[2]] : null;
+}
+
 /** A card as it is said: "ten of hearts". */
 export function spoken(name) {
   const trump = /^T(\d+)$/.exec(name);

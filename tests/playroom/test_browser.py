@@ -25,6 +25,12 @@ GAMES = [
     ("others", "tic_tac_toe"),
 ]
 
+OUTSIDE = """(() => {
+    const felt = document.querySelector('#felt').getBoundingClientRect();
+    return [...document.querySelectorAll('.hand-card .card')].map(card => card.getBoundingClientRect())
+        .filter(box => box.left < felt.left || box.right > felt.right || box.bottom > felt.bottom).map(String);
+})()"""
+
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
@@ -163,6 +169,23 @@ def test_nothing_is_cut_off_sideways(
         someone.sit()
         someone.wait_for_turn()
         assert someone.page.evaluate(wide)[0] <= width
+        assert someone.page.evaluate(OUTSIDE) == [], "cards lie beyond the edge of the table"
+
+
+@pytest.mark.parametrize(
+    ("returns", "teams", "ahead"),
+    [
+        ([130, -130, 130, -130], [[0, 2], [1, 3]], 1),
+        ([24, 55, 55, 55], [[0], [1, 2, 3]], -1),  # Cego: everybody's result is what the own side took
+        ([1, 0, 1, 1], [], 1),  # Räuber: one loses
+        ([0, 0], [], 0),
+    ],
+)
+def test_who_has_won(chromium: Any, address: Address, returns: list, teams: list, ahead: int) -> None:
+    with guest(chromium, address.url) as someone:
+        ask = "([returns, teams]) => import('/static/side.js').then(side => side.lead(returns, {seat: 0, teams}))"
+        found = someone.page.evaluate(ask, [returns, teams])
+        assert (found > 0) - (found < 0) == ahead
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "de", "nl", "zh"])
