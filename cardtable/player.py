@@ -74,8 +74,8 @@ class Explanation(NamedTuple):
     """What a player thinks of the legal actions of one position.
 
     A search has `values` and `errors`, the standard error of each action's difference to the best one (0 for that one
-    itself); a policy has `probabilities`. Where a search looked at some of the actions only, `tried` says which: the
-    others have the lowest value, which nobody should take for an estimate.
+    itself; None if nobody knows); a policy has `probabilities`. Where a search looked at some of the actions only,
+    `tried` says which: the others have the lowest value, which nobody should take for an estimate.
     """
 
     actions: np.ndarray

@@ -106,7 +106,7 @@ def network_player(game: CardGame, weights: np.ndarray) -> Player:
         found = []
         for values in values_of(states, rows):
             cards = np.flatnonzero(np.isfinite(values))
-            found.append(Explanation(cards, POINTS * values[cards].astype(np.float64), np.zeros(len(cards))))
+            found.append(Explanation(cards, POINTS * values[cards].astype(np.float64)))
         return found
 
     return Player("network", game, choose_rows=choose_rows, explain_rows=explain_rows)

@@ -132,8 +132,8 @@ def bars(found: Explanation) -> dict[str, Any]:
     bars = []
     for place in order:
         value, error = float(found.values[place]), float(errors[place])
-        if untried[place]:  # its value is no estimate, only a bound for what it costs
-            bars.append({"action": int(found.actions[place]), "untried": True, "behind": best - value})
+        if untried[place]:  # its value is no estimate
+            bars.append({"action": int(found.actions[place]), "untried": True})
             continue
         bar: dict[str, Any] = {"action": int(found.actions[place]), "value": value, "behind": best - value}
         if math.isfinite(error):
@@ -146,10 +146,13 @@ def bars(found: Explanation) -> dict[str, Any]:
 
 
 def cost(advice: dict[str, Any], action: int) -> float | None:
-    """What an action gave away by this advice: value behind the best, or how much less likely than the likeliest."""
+    """What an action gave away by this advice: value behind the best, or how much less likely than the likeliest.
+
+    None where the adviser does not say: it only chooses, or did not look at the action.
+    """
     bar = next((bar for bar in advice["bars"] if bar["action"] == action), None)
     if advice["kind"] == "values":
-        return None if bar is None else float(bar["behind"])
+        return None if bar is None or "behind" not in bar else float(bar["behind"])
     if advice["kind"] == "probabilities":
         return advice["bars"][0]["probability"] - (0.0 if bar is None else bar["probability"])
     return None

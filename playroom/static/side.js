@@ -66,7 +66,8 @@ export function barsNode(advice, played) {
       share = bar.probability;
       text = `${number(100 * bar.probability, 1)} %`;
     } else if (advice.kind === "values") {
-      share = high > low ? 0.06 + (0.94 * (bar.value - low)) / (high - low) : 1;
+      const span = Math.max(high - low, 0.02 * Math.max(Math.abs(low), Math.abs(high))); // next to nothing looks like it
+      share = span > 0 ? 0.06 + 0.94 * (1 - (high - bar.value) / span) : 1;
       const digits = Math.max(Math.abs(low), Math.abs(high)) >= 10 ? 0 : 2;
       text = number(bar.value, digits) + (bar.error ? ` ± ${number(1.96 * bar.error, digits)}` : "");
     }
@@ -99,7 +100,7 @@ export function hintNode(state, actions) {
   if (!state.result && !state.replay) node.append(button(asking ? t("thinking") : t("ask_hint"), actions.hint, { class: "ask", "aria-disabled": mine && !asking ? null : "true" }));
   if (state.hint) {
     const { hint } = state;
-    const sure = hint.kind !== "values" || hint.bars.length < 2 || hint.bars.some((bar) => bar.error);
+    const sure = hint.kind !== "values" || hint.bars.length < 2 || hint.bars.some((bar) => bar.error !== undefined);
     const words = sure ? t(`hint_${hint.kind}`) : t("hint_estimate");
     const exact = hint.exploitability !== undefined ? `. ${t("hint_exact", { number: hint.exploitability < 1e-4 ? "0.0001" : number(hint.exploitability, 4) })}` : "";
     node.append(el("p", { class: "small", text: `${adviserName(hint.adviser)}: ${words}${exact}` }), barsNode(hint));

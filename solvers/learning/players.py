@@ -102,9 +102,8 @@ class Greedy:
         """Values relative to random play; how far they are off is not known, only that the best is the best."""
         found = []
         for actions, count, values in zip(*self._values(states, rows), strict=True):
-            errors = np.zeros(count)
             shown = values[:count].astype(np.float64) * self._scale
-            found.append(Explanation(actions[:count].copy(), values=shown, errors=errors))
+            found.append(Explanation(actions[:count].copy(), values=shown))
         return found
 
 

@@ -91,6 +91,8 @@ def test_search_in_a_foreign_game_sees_a_win_and_does_not_peek() -> None:
 def test_too_close_to_call() -> None:
     found = bars(Explanation(np.array([7, 8, 9]), np.array([3.0, 2.0, -4.0]), np.array([0.0, 0.6, 0.6])))
     assert [bar.get("close") for bar in found["bars"]] == [True, True, False]
+    unsure = bars(Explanation(np.array([7, 8]), np.array([3.0, 2.0])))  # a network does not know how far off it is
+    assert not any("error" in bar for bar in unsure["bars"])
 
 
 def test_what_a_search_did_not_look_at_has_no_value() -> None:
@@ -99,7 +101,8 @@ def test_what_a_search_did_not_look_at_has_no_value() -> None:
     assert [bar["action"] for bar in found["bars"]] == [1, 2, 0, 3]
     assert [bar.get("value") for bar in found["bars"]] == [3.0, 1.0, None, None]
     assert [bar.get("untried", False) for bar in found["bars"]] == [False, False, True, True]
-    assert cost(found, 0) == 2.0
+    assert cost(found, 2) == 2.0
+    assert cost(found, 0) is None
 
 
 @pytest.mark.parametrize("game", [variant for choice in catalog.MENU for _, variant in choice.variants])
