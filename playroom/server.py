@@ -33,7 +33,7 @@ MESSAGES_A_SECOND = 30.0
 MESSAGES_AT_ONCE = 60.0
 MOST_REFUSED = 200  # messages over the rate, before the connection is closed
 MOST_CONNECTIONS = 128
-MOST_FRAMES_WAITING = 2000  # of a visitor who does not read
+MOST_FRAMES_WAITING = 300  # of a visitor who does not read: more than a deal and its analysis; some 10 kB each
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 HEADERS = {
     "Content-Security-Policy": (

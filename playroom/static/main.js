@@ -12,7 +12,7 @@ const TRICK_PACE = 1000; // and after a full trick
 const PREFERENCES = "playroom-preferences";
 const prefs = { language: "", motion: !matchMedia("(prefers-reduced-motion: reduce)").matches, colours: 4, ...kept() };
 
-const state = { welcome: null, about: null, table: null, view: null, done: null, hint: null, result: null, replay: null, analysis: null, score: null, adviser: null, asking: false, deal: 0, practice: false, quiet: false, wide: true, preparing: false };
+const state = { welcome: null, about: null, table: null, view: null, done: null, hint: null, result: null, replay: null, analysis: null, score: null, adviser: null, chosenAdviser: null, asking: false, deal: 0, practice: false, quiet: false, wide: true, preparing: false };
 let waitingViews = [];
 let pacing = 0;
 let sat = false;
@@ -63,7 +63,8 @@ const frames = {
   table: async (frame) => {
     Object.assign(state, { table: frame, preparing: false, result: null, replay: null, analysis: null, hint: null, view: null, score: null });
     waitingViews = [];
-    state.adviser = frame.advisers.some((entry) => entry.name === state.adviser) ? state.adviser : (frame.advisers[0]?.name ?? null);
+    const names = frame.advisers.map((entry) => entry.name);
+    state.adviser = names.includes(state.chosenAdviser) ? state.chosenAdviser : (names[0] ?? null);
     await followGame(frame.game);
     show();
   },
@@ -221,7 +222,7 @@ const actions = {
     show();
   },
   adviser: (name) => {
-    state.adviser = name;
+    state.adviser = state.chosenAdviser = name;
     state.hint = null;
     show();
   },

@@ -1,18 +1,28 @@
 """How quick the table is: `python -m tests.playroom.measure` prints what a person waits for. No test: machines differ.
 
-From the click to the answer of the next player, first page, weight of the page, and how long another table's move takes
-while a search of a minute is under way.
+From the click to the answer of the next player, first page, weight of the page, how long another table's move takes
+while a search of a minute is under way, and time and memory with 200 visitors who want a table, a flood of messages and
+giant frames.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+from websockets.exceptions import WebSocketException
+
+from playroom.serving import Address
 from tests.playroom.browsing import browser
 from tests.playroom.visits import Visit, serving, visiting
 
@@ -57,14 +67,24 @@ def _waits(visit: Visit, deals: int) -> list[float]:
     return waits
 
 
-def first_page(folder: Path) -> None:
+@contextlib.contextmanager
+def server_process(folder: Path) -> Iterator[tuple[int, str]]:
+    """A server of its own, as `make play` starts it: its process and its address."""
     command = [sys.executable, "-m", "playroom", "--no-browser", "--port=0", f"--folder={folder}"]
     before = time.perf_counter()
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = server.stdout.readline().split()[-1]
     print(f"from the command to the address: {time.perf_counter() - before:.2f} s")
-    with browser() as chromium:
+    try:
+        yield server.pid, url
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def first_page(folder: Path) -> None:
+    with server_process(folder) as (_, url), browser() as chromium:
         sizes: list[int] = []
         opened = chromium.new_context().new_page()
         opened.on("response", lambda answer: sizes.append(len(answer.body())))
@@ -72,11 +92,80 @@ def first_page(folder: Path) -> None:
         opened.goto(url)
         opened.wait_for_selector("#sit")
         print(f"first page: {time.perf_counter() - before:.2f} s, {sum(sizes) / 1000:.0f} kB in {len(sizes)} files")
-    server.terminate()
-    server.wait()
+
+
+def _memory(process: int) -> float:
+    """MB that a process holds."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    return int(found[1]) / 1000 if found else 0.0
+
+
+def _all_memory(process: int) -> str:
+    workers = [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdecimal() and f"PPid:\t{process}\n" in _status(entry)
+    ]
+    return f"server {_memory(process):.0f} MB, {len(workers)} processes that think {sum(map(_memory, workers)):.0f} MB"
+
+
+def _status(entry: Path) -> str:
+    with contextlib.suppress(OSError):
+        return (entry / "status").read_text()
+    return ""
+
+
+def crowd(folder: Path) -> None:
+    """200 visitors, then messages as fast as they go, then giants; somebody plays on meanwhile."""
+    with server_process(folder) as (process, url), contextlib.ExitStack() as visits:
+        address = Address(socket.socket(), int(url.rstrip("/").rpartition(":")[2]), url, (), None)
+        player = visits.enter_context(visiting(address))
+        player.sit("python_coinche", ["strong", "strong", "me", "strong"])
+        player.play_deal()
+        print(f"one table: {_all_memory(process)}")
+        seated = refused = 0
+        for _ in range(200):
+            try:
+                visit = visits.enter_context(visiting(address))
+                visit.say("sit", game="python_coinche", seats=["strong", "strong", "me", "strong"])
+                seated += visit.hear("session", "error")["type"] == "session"
+            except (WebSocketException, OSError):
+                refused += 1
+        told = 200 - seated - refused
+        print(f"200 visitors: {seated} seated, {told} told that all tables are taken, {refused} not let in")
+        waits = _waits(player, 5)
+        print(f"click to the answer of strong then: median {1000 * statistics.median(waits):.0f} ms", end="")
+        print(f", longest {1000 * max(waits):.0f} ms; {_all_memory(process)}")
+    with server_process(folder) as (process, url):
+        address = Address(socket.socket(), int(url.rstrip("/").rpartition(":")[2]), url, (), None)
+        for name, message, pause in (
+            ("1,000 messages a second", "x", 0.001),
+            ("frames of 1 MB", "x" * (1 << 20), 0.05),
+        ):
+            with visiting(address) as player:
+                player.sit("python_coinche", ["strong", "strong", "me", "strong"])
+                player.play_deal()
+                before, stop = _memory(process), threading.Event()
+                thread = threading.Thread(target=_flood, args=(address, message, pause, stop))
+                thread.start()
+                waits = _waits(player, 5)
+                stop.set()
+                thread.join()
+                print(f"{name}: {before:.0f} MB before, {_memory(process):.0f} MB after; click to the answer ", end="")
+                print(f"meanwhile: median {1000 * statistics.median(waits):.0f} ms, longest {1000 * max(waits):.0f} ms")
+
+
+def _flood(address: Address, message: str, pause: float, stop: threading.Event) -> None:
+    while not stop.is_set():
+        with contextlib.suppress(WebSocketException, OSError), visiting(address) as visit:
+            while not stop.is_set():
+                visit.send(message)
+                time.sleep(pause)
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         first_page(Path(name))
         answers(Path(name))
+        if os.path.exists("/proc/self/status"):
+            crowd(Path(name))

@@ -9,10 +9,12 @@ import socket
 import subprocess
 import sys
 import time
+import tracemalloc
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -20,8 +22,10 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from cardtable.match import Estimate
+from playroom import catalog
+from playroom.compute import Compute
 from playroom.records import Replay, parse_record, read_records
-from playroom.room import House, Room, Visitor
+from playroom.room import MOST_TABLES, House, Room, Visitor
 from playroom.serving import Address, bind
 from tests.playroom.visits import Visit, serving, visiting
 
@@ -303,12 +307,46 @@ def test_a_killed_server_opens_its_tables_again(tmp_path: Path) -> None:
         visit.play_deal()
 
 
-def test_tables_are_limited(tmp_path: Path) -> None:
-    heard: list[dict] = []
-    room = Room(House(tmp_path, most_tables=0))
-    message = json.dumps({"type": "sit", "game": "python_kuhn_collab", "seats": KUHN})
-    asyncio.run(room.receive(Visitor(heard.append), message))
-    assert heard == [{"type": "error", "text": "all 0 tables are taken; try again later"}]
+class FirstActions(Compute):
+    """Everybody plays the first legal action, and no process is needed for it."""
+
+    async def prepare(self, game: str, players: list[str], advisers: list[str]) -> list[dict[str, Any]]:
+        return [{"quick": True, "every_dealer": True, "name": name} for name in players]
+
+    async def ask(self, job: dict[str, Any], lane: str = "search") -> Any:
+        state = catalog.playable_game(job["game"]).new_initial_state()
+        for action in job["history"]:
+            state.apply_action(action)
+        return state.legal_actions()[0]
+
+
+def test_two_hundred_want_a_table(tmp_path: Path) -> None:
+    """As many as there are tables get one, the others are told; those who sit play on, and memory is bounded."""
+
+    async def come() -> tuple[list[list[dict]], int]:
+        room = Room(House(tmp_path), FirstActions())
+        heard: list[list[dict]] = [[] for _ in range(200)]
+        visitors = [Visitor(frames.append) for frames in heard]
+        sit = json.dumps({"type": "sit", "game": "python_kuhn_collab", "seats": KUHN})
+        await room.receive(visitors[0], sit)  # loads the game
+        tracemalloc.start()
+        before = tracemalloc.get_traced_memory()[0]
+        for visitor in visitors[1:]:
+            await room.receive(visitor, sit)
+        while not all(frames[-1].get("view", {}).get("actions") or frames[-1]["type"] == "error" for frames in heard):
+            await asyncio.sleep(0.01)
+        used = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
+        first = heard[0][-1]["view"]
+        await room.receive(visitors[0], json.dumps({"type": "play", "action": first["actions"][0][0], "moves": 0}))
+        assert heard[0][-1]["view"]["moves"] == 1
+        await room.close()
+        return heard, used
+
+    heard, used = asyncio.run(come())
+    full = {"type": "error", "text": f"all {MOST_TABLES} tables are taken; try again later"}
+    assert [frames == [full] for frames in heard] == [number >= MOST_TABLES for number in range(200)]
+    assert used < 100_000 * MOST_TABLES
 
 
 def test_another_address_needs_a_token() -> None:
