@@ -19,12 +19,13 @@ import webbrowser
 from pathlib import Path
 
 import cardspiel  # noqa: F401 registers our games
-from cardtable.parameters import UserError
+from cardtable.parameters import UserError, require_one_of
 from cardtable.progress import LateProgress
 from playroom import catalog
 from playroom.records import ME, read_records
 from playroom.room import LIMIT_SECONDS, MOST_DEALS, House
 from playroom.table import Table
+from playroom.words import LANGUAGES
 
 NEEDED = {False: ("starlette", "uvicorn", "websockets"), True: ("textual",)}  # for the browser, for the terminal
 FOLDER = Path("runs/playroom")
@@ -153,6 +154,8 @@ def main(arguments: list[str] | None = None) -> None:
         if importlib.util.find_spec(package) is None:
             sys.exit(f"the table needs {package}, which is not installed: pip install 'cardspiel[play]'")
     try:
+        if options.language:
+            require_one_of("--language", options.language, LANGUAGES)
         if options.replay is not None:
             from playroom.terminal import replay_in_terminal
 

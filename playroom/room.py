@@ -186,7 +186,8 @@ class Room:
         if record.game.partition("(")[0] not in (*cardspiel.GAMES, *cardspiel.TRANSFORMS):
             catalog.allowed_game(record.game.removesuffix("()"), self.house.more_games)
         visitor.replay = await asyncio.to_thread(Replay, record)
-        visitor.send({**replay_frame(visitor.replay, 0), "record": True, "game": record.game})
+        title = catalog.original(visitor.replay.game).get_type().long_name
+        visitor.send({**replay_frame(visitor.replay, 0), "record": True, "game": record.game, "title": title})
 
     async def _on_leave(self, visitor: Visitor, message: Frame) -> None:
         """Gets up; the table is kept on disk for a month."""

@@ -23,7 +23,7 @@ from playroom.records import ME, Record, Replay
 from playroom.room import House, Room, Visitor
 from playroom.session import Frame, replay_frame
 from playroom.terminal_view import advice_text, card, seat_name, table_text
-from playroom.words import LANGUAGES, Words
+from playroom.words import Words
 
 STYLE = """
 #table { padding: 1 2; height: auto; }
@@ -45,10 +45,15 @@ def keys_text(words: Words, keys: Sequence[tuple[str, str]]) -> Text:
 
 def language_of(game: str | None) -> str:
     """The language a game is at home in."""
-    for choice in catalog.MENU:
-        if any(game == variant for _, variant in choice.variants):
-            return choice.language
-    return "en"
+    choice = choice_of(game or "")
+    return "en" if choice is None else choice.language
+
+
+def choice_of(game: str) -> catalog.Choice | None:
+    """The game of the menu of which this is a variant."""
+    short = game.partition("(")[0]
+    variants = [(choice, variant.partition("(")[0]) for choice in catalog.MENU for _, variant in choice.variants]
+    return next((choice for choice, name in variants if name == short), None)
 
 
 class TableApp(App[None]):
@@ -71,7 +76,7 @@ class TableApp(App[None]):
         super().__init__()
         self.house = house
         self._language = language
-        self.words = Words(language if language in LANGUAGES else language_of(house.game))
+        self.words = Words(language or language_of(house.game))
         self.room = room or Room(house, Compute(quiet=True))
         self.visitor = Visitor(self.hear)
         self.frame_view: dict[str, Any] | None = None
@@ -297,11 +302,12 @@ class ReplayApp(App[None]):
         self._draw()
 
     def _draw(self) -> None:
-        code = self._language or language_of(self.replay.record.game.removesuffix("()"))
-        words = Words(code if code in LANGUAGES else "en")
+        game = self.replay.record.game
+        words = Words(self._language or language_of(game))
         self.query_one("#keys", Static).update(keys_text(words, (*STEPPING, ("n p", "open_record"), ("q", "leave"))))
         frame = replay_frame(self.replay, self.step)
-        self.title = self.replay.record.game
+        choice = choice_of(game)
+        self.title = game.partition("(")[0] if choice is None else words(f"game_{choice.key}")
         self.sub_title = f"{self.number + 1}/{len(self.records)}"
         lines = [Text(words("step", step=frame["step"], steps=frame["steps"]), "bold")]
         done = frame["view"].get("done")

@@ -92,7 +92,7 @@ const frames = {
     show();
   },
   replay: (frame) => {
-    if (frame.record && !state.table) state.table = { names: frame.names, seat: null, teams: frame.view.teams?.map((team) => team.seats), advisers: [], game: frame.game, title: frame.game, rival: "" };
+    if (frame.record && !state.table) state.table = { names: frame.names, seat: null, teams: frame.view.teams?.map((team) => team.seats), advisers: [], game: frame.game, title: frame.title, rival: "" };
     state.before ??= { view: state.view, done: state.done };
     state.replay = { ...state.replay, ...frame };
     state.view = frame.view;

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from playroom.__main__ import main
+
 STATIC = Path(__file__).resolve().parents[2] / "playroom" / "static"
 LANGUAGES = {path.stem: json.loads(path.read_text()) for path in (STATIC / "languages").glob("*.json")}
 
@@ -44,3 +46,8 @@ def test_words_for_facts_figures_tags_and_piles_are_there() -> None:
     wanted = {f"fact_{name}" for name in facts} | {f"tag_{name}" for name in tags}
     wanted |= {f"figure_{name}" for name in ("tricks", "points", "paid", "score")} | {"pile_blind", "pile_legage"}
     assert wanted <= LANGUAGES["en"].keys()
+
+
+def test_a_language_that_nobody_speaks_is_refused() -> None:
+    with pytest.raises(SystemExit, match="--language is 'xx'; allowed: en, fr, de, nl, zh"):
+        main(["--language=xx", "--no-browser", "--port=0"])

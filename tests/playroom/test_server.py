@@ -364,7 +364,7 @@ def test_a_game_of_openspiel_and_a_pasted_record(address: Address) -> None:
         result = visit.play_deal()
         visit.say("record", text=result["record"])
         opened = visit.hear("replay")
-        assert opened["step"] == 0
+        assert (opened["step"], opened["title"]) == (0, "Tic Tac Toe")
         visit.say("replay", step=opened["steps"], record=True)
         end = visit.hear("replay")["view"]
     state = pyspiel.load_game("tic_tac_toe").new_initial_state()

@@ -50,6 +50,7 @@ def test_a_game_is_played_with_keys(game: str, tmp_path: Path) -> None:
                 await pilot.press("right")
             await pilot.pause()
             assert viewer.step == viewer.replay.steps
+            assert "(" not in viewer.title, "a name, not a line of parameters"
             return str(viewer.query_one("#table").render())
 
     assert str(record.returns) in asyncio.run(look())
