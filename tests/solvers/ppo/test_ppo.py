@@ -77,7 +77,7 @@ def test_saved_and_found_again(tmp_path: Path) -> None:
     with torch.no_grad():
         observations = torch.from_numpy(environment.observations())
         distribution = ppo._model.policy.get_distribution(observations, environment.masks())
-        expected = distribution.distribution.probs.numpy()  # type: ignore[union-attr]
+        expected = distribution.distribution.probs.numpy()  # type: ignore[union-attr, unused-ignore]
     np.testing.assert_allclose(chances, expected, atol=1e-6)
     with pytest.raises(UserError, match="is a player of"):
         find_player(str(tmp_path), pyspiel.load_game("python_toepen"))
