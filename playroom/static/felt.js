@@ -240,7 +240,7 @@ function actionsNode(state, play, skip) {
     if (bid) bids.push([action, name, bid[1], bid[2]]);
     else {
       const card = foreignCard(name);
-      const word = el("button", { type: "button", class: `word ${/^[a-z]+$/.test(name) ? name : ""}${card ? suitClass(card.at(-1)) : ""}`, data: { action }, text: card ? written(card) : call(name), "aria-label": card ? spoken(card) : null, on: { click: () => play(action) } });
+      const word = el("button", { type: "button", class: `word ${/^[a-z]+$/.test(name) ? name : ""}`, data: { action }, text: written(name), "aria-label": card ? spoken(name) : null, on: { click: () => play(action) } });
       const hint = badge(bars.get(name));
       if (hint) word.append(hint);
       words.append(word);

@@ -3,7 +3,7 @@
 import { suitClass } from "./cards.js";
 import { button, el } from "./dom.js";
 import { callNode, playerName, seatName } from "./felt.js";
-import { foreignCard, number, signed, spoken, t, written } from "./words.js";
+import { number, signed, spoken, t, written } from "./words.js";
 
 function fact(key, value) {
   const shown = key === "contract" ? callNode(value) : document.createTextNode(factText(key, value));
@@ -71,10 +71,9 @@ export function barsNode(advice, played) {
       const digits = Math.max(Math.abs(low), Math.abs(high)) >= 10 ? 0 : 2;
       text = number(bar.value, digits) + (bar.error ? ` ± ${number(1.96 * bar.error, digits)}` : "");
     }
-    const name = foreignCard(bar.name) ?? bar.name;
     const row = el("li", { class: bar.action === played ? "chosen" : null });
     row.append(
-      el("span", { class: `bar-name ${suitClass(name.at(-1))}`, text: written(name), "aria-label": spoken(name), role: "img" }),
+      el("span", { class: `bar-name ${suitClass(written(bar.name).at(-1))}`, text: written(bar.name), "aria-label": spoken(bar.name), role: "img" }),
       el("span", { class: "bar" }, el("span", { class: "fill", vars: { share } })),
       el("span", { class: "bar-value", text }),
       el("span", { class: "close-call", text: bar.close ? "≈" : "", title: bar.close ? t("too_close") : null }),

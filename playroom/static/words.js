@@ -42,7 +42,8 @@ export function foreignCard(name) {
 }
 
 /** A card as it is said: "ten of hearts". */
-export function spoken(name) {
+export function spoken(text) {
+  const name = foreignCard(text) ?? text;
   const trump = /^T(\d+)$/.exec(name);
   if (trump) return t("spoken_trump", { number: trump[1] });
   if (name === "Gstieß") return "Gstieß";
@@ -53,7 +54,8 @@ export function spoken(name) {
 }
 
 /** A card as it is written in a line of text, with the letters of the language. */
-export function written(name) {
+export function written(text) {
+  const name = foreignCard(text) ?? text;
   const found = /^([AJQKC])([♠♥♦♣])$/.exec(name);
   if (found) return rankLetter(found[1], found[2]) + found[2];
   return /^T(\d+)$/.test(name) ? t("written_trump", { number: name.slice(1) }) : call(name);
