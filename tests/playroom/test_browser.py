@@ -31,6 +31,22 @@ OUTSIDE = """(() => {
         .filter(box => box.left < felt.left || box.right > felt.right || box.bottom > felt.bottom).map(String);
 })()"""
 
+LOWEST = """card => {
+    const box = card.getBoundingClientRect(), x = box.left + box.width / 2;
+    let y = box.bottom + 20;
+    while (!card.contains(document.elementFromPoint(x, y))) y--;
+    return [x, y];
+}"""
+
+TOPS = """async card => {
+    const tops = [];
+    for (let frame = 0; frame < 40; frame++) {
+        await new Promise(requestAnimationFrame);
+        if (frame >= 10) tops.push(Math.round(card.getBoundingClientRect().top));
+    }
+    return tops;
+}"""
+
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
@@ -186,6 +202,21 @@ def test_who_has_won(chromium: Any, address: Address, returns: list, teams: list
         ask = "([returns, teams]) => import('/static/side.js').then(side => side.lead(returns, {seat: 0, teams}))"
         found = someone.page.evaluate(ask, [returns, teams])
         assert (found > 0) - (found < 0) == ahead
+
+
+def test_a_card_stays_up_under_the_pointer(chromium: Any, address: Address) -> None:
+    """It rises when the pointer comes to its lower edge, which is then no longer the card's."""
+    with guest(chromium, address.url) as someone:
+        someone.choose("gongzhu", "python_gongzhu")
+        someone.sit()
+        someone.wait_for_turn()
+        card = someone.page.locator(".hand-card.legal").last
+        top = card.bounding_box()["y"]
+        x, y = card.evaluate(LOWEST)
+        someone.page.mouse.move(x, y - 3)
+        tops = set(card.evaluate(TOPS))
+        assert len(tops) == 1
+        assert tops.pop() < top
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "de", "nl", "zh"])
