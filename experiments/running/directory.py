@@ -121,13 +121,19 @@ class RunDirectory:
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         """Adds a row to metrics.csv and the same numbers to TensorBoard."""
         row = {"step": step, **metrics}
-        new = not self._metrics_file.exists()
-        with self._metrics_file.open("a", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(row))
-            if new:
-                writer.writeheader()
-            writer.writerow(row)
+        columns = self._metrics_columns()
+        if set(row) <= set(columns):
+            with self._metrics_file.open("a", newline="") as file:
+                csv.DictWriter(file, columns).writerow(row)
+        else:  # the first row, or one with figures that are measured at the end alone
+            write_csv(self._metrics_file, [*self.metrics(), row])
         self._add_events([row])
+
+    def _metrics_columns(self) -> list[str]:
+        if not self._metrics_file.exists():
+            return []
+        with self._metrics_file.open(newline="") as file:
+            return next(csv.reader(file), [])
 
     def _add_events(self, rows: Sequence[Mapping[str, float]]) -> None:
         if self._events is None:
@@ -136,13 +142,18 @@ class RunDirectory:
             self._events.add(int(row["step"]), {name: value for name, value in row.items() if name != "step"})
 
     def metrics(self) -> list[dict[str, float]]:
-        """The rows logged so far, counts as integers; a last line cut short by a crash is left out."""
+        """The rows logged so far, counts as integers, without what was not measured.
+
+        A last line cut short by a crash is left out.
+        """
         if not self._metrics_file.exists():
             return []
         with self._metrics_file.open(newline="") as file:
             rows = list(csv.DictReader(file))
         return [
-            {name: _number(value) for name, value in row.items()} for row in rows if None not in (*row, *row.values())
+            {name: _number(value) for name, value in row.items() if value}
+            for row in rows
+            if None not in (*row, *row.values())
         ]
 
     def replace_metrics(self, rows: Sequence[Mapping[str, float]]) -> None:
@@ -209,11 +220,13 @@ def versions() -> dict[str, str]:
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """A table with the columns of all rows, empty where a row has none."""
     rows = list(rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
 
     def write(file_path: Path) -> None:
         with file_path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+            writer = csv.DictWriter(file, columns)
             writer.writeheader()
             writer.writerows(rows)
 

@@ -134,3 +134,15 @@ def test_names_of_directories_have_an_end() -> None:
     assert file_name("a/b") == "a_b"
     assert len(file_name(long).encode()) <= 150
     assert file_name(long) != file_name(long + "x")
+
+
+def test_a_figure_that_comes_late_has_a_column(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path, CONFIG)
+    rows = [{"gap": 0.5}, {"gap": 0.25}, {"gap": 0.125, "at the end": 7.5}]
+    for step, row in enumerate(rows, start=1):
+        run.log(step, row)
+    assert run.metrics() == [{"step": step, **row} for step, row in enumerate(rows, start=1)]
+    assert (tmp_path / "metrics.csv").read_text().splitlines()[0] == "step,gap,at the end"
+    once = (tmp_path / "metrics.csv").read_text()
+    run.replace_metrics(run.metrics())
+    assert (tmp_path / "metrics.csv").read_text() == once
