@@ -20,6 +20,7 @@ import gongzhu_spiel  # registers the game
 from cardtable.executors import Threads
 from cardtable.files import read_json, write_atomically, write_tensors
 from cardtable.match import play_match
+from cardtable.parameters import UserError
 from cardtable.player import find_player
 from cardtable.spiel import load_game
 from experiments.gongzhu.expert import ExpertSettings, Workshop
@@ -61,6 +62,9 @@ def main() -> None:
     game = load_game("python_gongzhu")
     file = directory.path / STAGES
     stages: list[dict[str, Any]] = read_json(file, "the stages of a run") if file.exists() else []
+    if not isinstance(stages, list) or not all(isinstance(row, dict) and "stage" in row for row in stages):
+        raise UserError(f"{file} is damaged: it does not say which stages are done; --overwrite starts anew")
+    told = {row["stage"] for row in stages}
 
     def tell(name: str, known: dict[str, Any]) -> None:
         row: dict[str, Any] = {"stage": name, **known, "points over Mr. Greed": "", "s.e.": ""}
@@ -74,7 +78,7 @@ def main() -> None:
         tables.show(name, [row])
 
     with Threads(FLAGS.threads) as executor:
-        networks = Workshop(game, directory.path, settings, FLAGS.seed, executor).make(tell)
+        networks = Workshop(game, directory.path, settings, FLAGS.seed, executor).make(tell, told)
     for name, tensors in networks.items():
         write_tensors(directory.path / name, tensors)
         if FLAGS.ship:

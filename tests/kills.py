@@ -120,8 +120,10 @@ def contents(folder: Path) -> dict[str, Any]:
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_file() and path.name != LOCK:
-            is_event = path.name.startswith("events.out")
-            found["events" if is_event and "events" not in found else name] = _content(path)
+            if path.name.startswith("events.out"):  # and when it was written
+                events = str(path.relative_to(folder).with_name("events"))
+                name = name if events in found else events
+            found[name] = _content(path)
     return found
 
 

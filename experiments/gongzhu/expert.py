@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from solvers.learning.settings import check_fields, setting
 
 PART = 512  # games of a file of examples
 NETWORK, CLONE = "network.safetensors", "greed.safetensors"
+CLONE_STAGE = "clone of Mr. Greed"
 Tensors = dict[str, np.ndarray]
 
 
@@ -52,16 +53,19 @@ class Workshop:
     def __init__(self, game: CardGame, folder: Path, settings: ExpertSettings, seed: int, executor: Executor) -> None:
         self.game, self.folder, self.settings, self.seed, self.executor = game, folder, settings, seed, executor
 
-    def make(self, tell: Callable[[str, dict[str, Any]], None]) -> dict[str, Tensors]:
-        """All networks; `tell` hears of every stage that was done, with its figures."""
+    def make(self, tell: Callable[[str, dict[str, Any]], None], told: Collection[str]) -> dict[str, Tensors]:
+        """All networks; `tell` hears of every stage that was done, with its figures. Those `told` of are read again."""
         tensors: Tensors = {}
         for number in range(self.settings.iterations + 1):
-            tensors = self._stage(number, tensors, tell)
-        return {NETWORK: tensors, CLONE: self._clone(tell)}
+            tensors = self._stage(number, tensors, tell, told)
+        return {NETWORK: tensors, CLONE: self._clone(tell, told)}
 
-    def _stage(self, number: int, before: Tensors, tell: Callable[[str, dict[str, Any]], None]) -> Tensors:
-        file = self.folder / f"network_{number}.safetensors"
-        if file.exists():
+    def _stage(
+        self, number: int, before: Tensors, tell: Callable[[str, dict[str, Any]], None], told: Collection[str]
+    ) -> Tensors:
+        name = f"network_{number}"
+        file = self.folder / f"{name}.safetensors"
+        if name in told:
             return read_tensors(file, "a network of a former stage")
         start = time.process_time()
         games = self.settings.iteration_games if number else self.settings.games
@@ -77,12 +81,12 @@ class Workshop:
         tensors, known = fit(self.game, examples, "values", fitted, self.seed, before or None)
         write_tensors(file, tensors)
         seconds = {"play_seconds": made - start, "fit_seconds": time.process_time() - made}
-        tell(f"network_{number}", {"decisions": len(examples.states), **seconds, **known})
+        tell(name, {"decisions": len(examples.states), **seconds, **known})
         return tensors
 
-    def _clone(self, tell: Callable[[str, dict[str, Any]], None]) -> Tensors:
+    def _clone(self, tell: Callable[[str, dict[str, Any]], None], told: Collection[str]) -> Tensors:
         file = self.folder / CLONE
-        if file.exists():
+        if CLONE_STAGE in told:
             return read_tensors(file, "a clone of a former stage")
         start = time.process_time()
         greed = find_player("greed", self.game)
@@ -92,7 +96,7 @@ class Workshop:
         tensors, known = fit(self.game, examples, "choices", FitSettings(epochs=self.settings.epochs), self.seed)
         write_tensors(file, tensors)
         seconds = {"play_seconds": made - start, "fit_seconds": time.process_time() - made}
-        tell("clone of Mr. Greed", {"decisions": len(examples.states), **seconds, **known})
+        tell(CLONE_STAGE, {"decisions": len(examples.states), **seconds, **known})
         return tensors
 
     def _distilled(self) -> Callable:
