@@ -138,7 +138,7 @@ def test_asked_to_stop(number: int, code: int, tmp_path: Path) -> None:
 
 def test_a_few_random_command_lines(tmp_path: Path) -> None:
     rng = random.Random(3)
-    for command in ("coinche_study", "toepen_counts"):
+    for command in ("arena", "solve"):
         flags = flags_in(run(f"experiments.{command}", "--helpxml").stdout)
         assert "out" in [flag.name for flag in flags]
         for number in range(2):

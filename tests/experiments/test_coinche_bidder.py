@@ -83,6 +83,7 @@ def test_solved_deals_are_filed(tmp_path: Path) -> None:
         solved_deals(3, 5, Serial(), tmp_path)
 
 
+@pytest.mark.slow
 def test_equal_bidders_gain_nothing() -> None:
     deals = deals_played(50, 1)
     gains = match_by_deal(setting_of("plain_cards"), Deals(deals.hands, deals.points), np.zeros((1, 1)), STRONG, STRONG)
