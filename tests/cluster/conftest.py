@@ -15,6 +15,8 @@ import pytest
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_USAGE_STATS_REPORT_URL"] = "http://127.0.0.1:9"  # a head would report that statistics are off
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # on loopback
+# Nodes must find the module of the work wherever the command was started, as installed packages are found.
+os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
 STORE = 200 * 2**20  # bytes of each node's object store
 
 Start = Callable[..., Any]  # nodes, CPUs of the head, what else the nodes get
