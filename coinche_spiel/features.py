@@ -272,11 +272,9 @@ def _describe_card(state, player, card, unseen, row):
     trumps = ONE_SUIT << NUM_RANKS * trump
     over = 0  # opponents still to come who may have a higher card of this suit
     ruffs = 0  # opponents still to come who lack the suit of the trick and may have trumps
-    opponents = 0
     for step in range(1, players - in_trick):
         if step & 1:
             lacking = state[ABSENT + ((player + step) & (players - 1))]
-            opponents += 1
             if unseen & higher & ~lacking:
                 over += 1
             if led != trumps and unseen & led & ~lacking == 0 and unseen & trumps & ~lacking:
