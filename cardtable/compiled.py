@@ -33,7 +33,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import event
+from numba.core import event, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.config import DISABLE_JIT
 from numba.core.dispatcher import Dispatcher
@@ -68,7 +68,17 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     dispatcher = numba.njit(function, **options)
     if cache is not None:
         dispatcher._cache = cache
+    dispatcher.get_call_template = functools.partial(_call_template, dispatcher)
     return dispatcher
+
+
+def _call_template(dispatcher: Dispatcher, arguments: tuple, keywords: dict) -> Any:
+    """How compiled code calls `dispatcher`. numba would compile `f(x, 0)` and `f(x, 1)` apart from `f(x, y)`.
+
+    One version serves all of them; where it is inlined the optimiser knows the constants anyway.
+    """
+    plain = {name: types.unliteral(value) for name, value in keywords.items()}
+    return type(dispatcher).get_call_template(dispatcher, tuple(map(types.unliteral, arguments)), plain)
 
 
 class EntryPoint:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import cardspiel
+from cardtable.compiled import JIT_DISABLED, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,6 +45,22 @@ def two_modules(tmp_path: Path) -> Path:
         "@compiled\ndef scaled(x):\n    return inner.plus(x) * FACTOR\n"
     )
     return tmp_path
+
+
+@compiled
+def _shifted(x, by, down=False):
+    return x - by if down else x + by
+
+
+@compiled
+def _shifted_four_times(x):
+    return _shifted(x, 1) + _shifted(x, 2, True) + _shifted(x, by=3, down=False) + _shifted(x, x)
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_one_version_serves_all_constants() -> None:
+    assert _shifted_four_times(10) == 11 + 8 + 13 + 20
+    assert len(_shifted.signatures) == 2  # with and without a third argument
 
 
 def test_cache_is_used_and_sees_edits_of_other_files(two_modules: Path) -> None:
