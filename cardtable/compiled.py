@@ -33,11 +33,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import event, types
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.config import DISABLE_JIT
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaExperimentalFeatureWarning
+from numba.core.types.misc import unliteral
 from numba.extending import _Intrinsic as Intrinsic
 from numba.extending import overload
 
@@ -77,8 +78,8 @@ def _call_template(dispatcher: Dispatcher, arguments: tuple, keywords: dict) -> 
 
     One version serves all of them; where it is inlined the optimiser knows the constants anyway.
     """
-    plain = {name: types.unliteral(value) for name, value in keywords.items()}
-    return type(dispatcher).get_call_template(dispatcher, tuple(map(types.unliteral, arguments)), plain)
+    plain = {name: unliteral(value) for name, value in keywords.items()}
+    return type(dispatcher).get_call_template(dispatcher, tuple(map(unliteral, arguments)), plain)
 
 
 class EntryPoint:
