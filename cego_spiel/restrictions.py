@@ -112,11 +112,6 @@ def _tabulate() -> tuple[dict[str, int], np.ndarray, np.ndarray]:
 START, NEXT, WAYS = _tabulate()
 
 
-def num_valid_hands(restriction: str) -> int:
-    """How many of the C(54, 11) hands a restriction allows."""
-    return int(WAYS[0, HAND_SIZE, START[restriction]])
-
-
 @compiled
 def ways_to_complete(card, room, progress):
     """The number of valid hands that take `room` more cards from `card` on, with the automaton at `progress`."""

@@ -29,8 +29,7 @@ from cardtable.spiel import CardGame
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.arrays.tree import TREE_TYPE, GameTree, TreeArrays
 from solvers.policies import TablePolicy
-from solvers.sampling.hash_table import MISSING, InformationTable, find_row, first_candidate, header_of
-from solvers.sampling.keys import KeyIndex, find_slot, hash_row
+from solvers.sampling.keys import KeyIndex, find_slot
 from transforms.lifting import require_inside
 
 SURE = -1
@@ -64,12 +63,6 @@ class LiftingTable:
         lifted = probabilities[self._cell] * self._share
         lifted[: self.form.num_players] = 1.0
         return lifted
-
-    def of_table(self, table: InformationTable) -> np.ndarray:
-        """The average strategy of a sampling solver, from its table; uniform where it has not been."""
-        probabilities = np.empty(self.num_cells)
-        _read_table(table.words, table.numbers, table.slots, table.key_words, self.keys, self.offsets, probabilities)
-        return probabilities
 
     def of_policy(self, policy: TablePolicy) -> np.ndarray:
         """A table of the transformed game, whoever made it; uniform where it has no entry, if it allows that."""
@@ -282,21 +275,3 @@ def _find_places(rows, table, action_offset, keys, offsets, places):
         start = action_offset[table[find_slot(table, rows, keys[index])]]
         for action in range(count):
             places[offsets[index] + action] = start + action
-
-
-@compiled
-def _read_table(words, numbers, slots, key_words, keys, offsets, probabilities):
-    for index in range(len(keys)):
-        start = offsets[index]
-        count = offsets[index + 1] - start
-        key = keys[index, 1:]
-        key_hash = hash_row(key)
-        slot = first_candidate(slots, key_hash)
-        row = find_row(words, slots, slot, key_hash, header_of(keys[index, 0], count), key)
-        total = 0.0
-        base = row + 1 + key_words + count
-        if row != MISSING:
-            for action in range(count):
-                total += numbers[base + action]
-        for action in range(count):
-            probabilities[start + action] = numbers[base + action] / total if total > 0.0 else 1.0 / count

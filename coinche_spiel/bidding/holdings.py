@@ -113,16 +113,6 @@ def joint_features(trumps: int, voids: int, singletons: int) -> list[int]:
     ]
 
 
-def hand_features(hand: int, suit: int) -> np.ndarray:
-    """All features of a hand with this suit as trump, in the order of FEATURES."""
-    holdings = [hand >> NUM_RANKS * other & ONE_SUIT for other in range(NUM_SUITS)]
-    side = [holding for other, holding in enumerate(holdings) if other != suit]
-    lengths = [holding.bit_count() for holding in side]
-    plain = np.sum([plain_features(holding) for holding in side], axis=0)
-    joint = joint_features(holdings[suit].bit_count(), lengths.count(0), lengths.count(1))
-    return np.array([*trump_features(holdings[suit]), *plain, *joint], float)
-
-
 def tables_of(weights: Mapping[str, float]) -> np.ndarray:
     """The tables of one situation, from a weight for each of FEATURES."""
     tables = np.empty(TABLE_SIZE)

@@ -20,7 +20,7 @@ from cardtable.randomness import generator
 from cego_spiel import rules
 from cego_spiel import state as slots
 from cego_spiel.cards import HALF_POINTS, HIGH, LOW, NUM_CARDS
-from cego_spiel.restrictions import HAND_SIZE, START, WAYS, draw_hand, is_valid, num_valid_hands
+from cego_spiel.restrictions import HAND_SIZE, START, WAYS, draw_hand, is_valid
 from cego_spiel.rules import cego_rules
 from tests.cego_spiel import oracle
 from tests.cego_spiel.oracle import DECK, Card
@@ -160,6 +160,11 @@ def test_sizes() -> None:
         assert (game.num_players(), game.num_distinct_actions(), game.max_game_length()) == (4, 54, 44)
         assert game.observation_tensor_size() == 336
         assert (game.min_utility(), game.max_utility()) == (0, most)
+
+
+def num_valid_hands(restriction: str) -> int:
+    """How many of the C(54, 11) hands a restriction allows, as the deal counts them."""
+    return int(WAYS[0, HAND_SIZE, START[restriction]])
 
 
 # The published number for Standard-Cego and Ultimo; the others by the formulas of `count_by_formula`.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyspiel
 
 import coinche_spiel  # noqa: F401 - registers the game
 from cardtable import deck
-from coinche_spiel.cards import card_name, parse_card, parse_cards
+from coinche_spiel.bidding.holdings import joint_features, plain_features, trump_features
+from coinche_spiel.cards import NUM_RANKS, NUM_SUITS, ONE_SUIT, card_name, parse_card, parse_cards
 
 
 def load(**parameters: Any) -> pyspiel.Game:
@@ -46,3 +48,13 @@ def legal(state: pyspiel.State) -> set[str]:
 
 def cards(text: str) -> set[str]:
     return {card_name(parse_card(word)) for word in text.split()}
+
+
+def hand_features(hand: int, suit: int) -> np.ndarray:
+    """All features of a hand with this suit as trump, in the order of FEATURES."""
+    holdings = [hand >> NUM_RANKS * other & ONE_SUIT for other in range(NUM_SUITS)]
+    side = [holding for other, holding in enumerate(holdings) if other != suit]
+    lengths = [holding.bit_count() for holding in side]
+    plain = np.sum([plain_features(holding) for holding in side], axis=0)
+    joint = joint_features(holdings[suit].bit_count(), lengths.count(0), lengths.count(1))
+    return np.array([*trump_features(holdings[suit]), *plain, *joint], float)

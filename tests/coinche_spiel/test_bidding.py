@@ -28,7 +28,7 @@ from coinche_spiel.bidding.contexts import (
     seats_heard,
     write_context,
 )
-from coinche_spiel.bidding.holdings import FEATURES, hand_features, hand_points
+from coinche_spiel.bidding.holdings import FEATURES, hand_points
 from coinche_spiel.bidding.likelihood import new_auction, prepare, seat_likelihood
 from coinche_spiel.bidding.numbers import read_numbers
 from coinche_spiel.bidding.payoffs import write_payoff
@@ -37,6 +37,7 @@ from coinche_spiel.bidding.shipped import NUMBERS
 from coinche_spiel.cards import parse_cards
 from coinche_spiel.match import SCORE, match_rules
 from coinche_spiel.rules import coinche_rules
+from tests.coinche_spiel.helpers import hand_features
 
 VARIANTS: tuple[dict[str, int | float | bool | str], ...] = (
     {"belote": True, "reward": "points", "surcoinche_factor": 3},

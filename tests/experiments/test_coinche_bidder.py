@@ -12,7 +12,7 @@ from cardtable import deck
 from cardtable.executors import Serial
 from cardtable.parameters import UserError
 from coinche_spiel.bidding.contexts import ALL_FEATURES, FRESH, NUM_AUCTION, SITUATIONS
-from coinche_spiel.bidding.holdings import FEATURES, hand_features
+from coinche_spiel.bidding.holdings import FEATURES
 from coinche_spiel.bidding.numbers import numbers_from
 from coinche_spiel.players import strong_player
 from coinche_spiel.rules import coinche_rules
@@ -21,6 +21,7 @@ from experiments.coinche.bidding import fitting
 from experiments.coinche.bidding.auctions import STRONG, Samples, match_by_deal
 from experiments.coinche.bidding.deals import Deals, deals_played, solved_deals
 from experiments.coinche.bidding.making import setting_of
+from tests.coinche_spiel.helpers import hand_features
 from tests.commands import run
 
 

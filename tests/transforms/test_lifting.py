@@ -13,7 +13,6 @@ from solvers.best_response import evaluate_probabilities, nash_conv, probabiliti
 from solvers.lifted import LiftingTable
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.policies import TablePolicy
-from solvers.sampling.on_rules import RulesSampler
 from transforms.lifting import lift
 
 HAND_SIZE_TWO = [
@@ -122,8 +121,7 @@ def test_sampled_abstractions_lift(method: str) -> None:
     solver.run(500)
     form = SequenceForm.from_game(base)
     table = LiftingTable(form, game)
-    assert isinstance(solver._sampler, RulesSampler)
-    as_table = evaluate_probabilities(form, table.lift(table.of_table(solver._sampler.table))).nash_conv
+    as_table = evaluate_probabilities(form, table.lift(table.of_policy(solver.average_table()))).nash_conv
     asked = nash_conv(form, lift(solver.average_policy(), game, base))
     assert as_table == pytest.approx(asked, abs=1e-12)
     assert as_table > 0.01
@@ -136,12 +134,11 @@ def test_lifting_onto_the_quotient_is_lifting_onto_the_game() -> None:
     game = pyspiel.load_game(f"python_bucketing(game={quotient},hand=bucket,history=ante)")
     solver = ExternalSamplingSolver(game, seed=4)
     solver.run(2000)
-    assert isinstance(solver._sampler, RulesSampler)
     results = []
     for inside in (pyspiel.load_game(base_name), quotient):
         form = SequenceForm.from_game(inside)
         table = LiftingTable(form, game)
-        lifted = table.lift(table.of_table(solver._sampler.table))
+        lifted = table.lift(table.of_policy(solver.average_table()))
         results.append(evaluate_probabilities(form, lifted))
     np.testing.assert_allclose(results[0].best_response_values, results[1].best_response_values, atol=1e-12)
     np.testing.assert_allclose(results[0].values, results[1].values, atol=1e-12)
