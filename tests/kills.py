@@ -80,6 +80,7 @@ KINDS: dict[str, Kind] = {
     "coinche_expert": Kind("coinche_expert", ("--quick", "--colver=false", "--checkpoint_seconds=0"), False),
     "coinche_ppo": Kind("coinche_ppo", ("--quick", "--only=against simple,mirror", "--seeds=1"), False),
     "gongzhu_expert": Kind("gongzhu_expert", ("--quick", "--threads=1"), False),
+    "gongzhu_lessons": Kind("gongzhu_lessons", ("--quick", "--checkpoint_seconds=0"), False),
     "gongzhu_scrofazero": Kind("gongzhu_scrofazero", ("--quick", "--checkpoint_seconds=0"), False),
     "gongzhu_study": Kind("gongzhu_study", ("--quick", "--only=1,2", "--checkpoint_seconds=0"), False),
     "toepen_expert": Kind(
