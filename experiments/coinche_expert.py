@@ -10,6 +10,7 @@ a picture, and the result of every deal. A run that was interrupted goes on with
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 from absl import flags
@@ -23,7 +24,7 @@ from experiments.coinche.expert_table import Filed, cost_of, in_words, load, pla
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import write_csv
-from experiments.running.filed_games import FiledGames
+from experiments.running.filed_games import played_once
 from experiments.running.flags import (
     chosen_executor,
     define_count,
@@ -77,16 +78,11 @@ def main() -> None:
     pairs = list(itertools.combinations(range(len(players)), 2))
     with chosen_executor(directory.path) as executor, LateProgress("playing", 2 * deals * len(pairs)) as progress:
         for i, j in pairs:
-            file = directory.path / f"match_{i}_{j}.npz"
-            if FLAGS.resume and file.exists():
-                matches[i, j] = load(file, deals)
-                progress.advance(2 * deals)
-                continue
-            filed = FiledGames(executor, directory.path, f"games_{i}_{j}", FLAGS.checkpoint_seconds)
-            pair = (players[i], players[j])
-            matches[i, j] = play(game, pair, deals, FLAGS.seed, filed, progress.advance)
-            save(file, matches[i, j])
-            filed.forget()
+            file, pair = directory.path / f"match_{i}_{j}.npz", (players[i], players[j])
+            progress.advance(2 * deals * file.exists())
+            playing = functools.partial(play, game, pair, deals, FLAGS.seed, on_progress=progress.advance)
+            loading = functools.partial(load, deals=deals)
+            matches[i, j] = played_once(file, executor, FLAGS.checkpoint_seconds, playing, save, loading)
 
     names = [player.label for player in players]
     standings = Standings(names, {pair: filed.result for pair, filed in matches.items()})

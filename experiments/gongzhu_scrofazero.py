@@ -15,6 +15,7 @@ about the same.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,6 @@ from absl import flags
 from matplotlib.figure import Figure
 
 import gongzhu_spiel  # noqa: F401 registers the game
-from cardtable.executors import Serial
 from cardtable.match import play_match
 from cardtable.player import find_player, read_player_file
 from cardtable.progress import LateProgress
@@ -33,8 +33,8 @@ from cardtable.spiel import CardGame, load_game
 from experiments.gongzhu.scrofazero import gamma_examples, matches, values_of_cards
 from experiments.running import tables
 from experiments.running.command import command, start
-from experiments.running.directory import file_name, write_csv
-from experiments.running.filed_games import FiledGames
+from experiments.running.directory import write_csv
+from experiments.running.filed_games import played_once
 from experiments.running.flags import (
     chosen_executor,
     define_count,
@@ -46,7 +46,7 @@ from experiments.running.flags import (
 )
 from experiments.running.loop import Clock, Limits, Row, Run, Task
 from experiments.running.plots import plt
-from experiments.running.round_robin import load_pair, play_pair, save_pair
+from experiments.running.round_robin import load_pair, save_pair, timed
 from solvers.alpha_zero.players import open_player, save_alpha_zero, uniform_belief
 from solvers.alpha_zero.settings import AlphaZeroSettings
 from solvers.alpha_zero.trainer import AlphaZeroTrainer
@@ -151,16 +151,10 @@ def play_tables(game: CardGame) -> None:
     with chosen_executor(directory.path) as executor:
         for number, match in enumerate(matches(FLAGS.tables, others)):
             file = directory.path / f"match_{number}.npz"
-            if file.exists():
-                result = load_pair(file, deals)
-            else:
-                pair = (find_player(match.first, game), find_player(match.second, game))
-                play_pair(game, pair, 1, FLAGS.seed, Serial())  # compilation must not count as thinking
-                filed = FiledGames(executor, directory.path, file_name(f"games_{number}"), FLAGS.checkpoint_seconds)
-                with LateProgress(f"Table {match.table}: {match.what}", 2 * deals) as progress:
-                    result = play_pair(game, pair, deals, FLAGS.seed, filed, progress.advance)
-                save_pair(file, result)
-                filed.forget()
+            with LateProgress(f"Table {match.table}: {match.what}", 2 * deals) as progress:
+                play = timed(game, match.first, match.second, deals, FLAGS.seed, progress.advance)
+                load = functools.partial(load_pair, deals=deals)
+                result = played_once(file, executor, FLAGS.checkpoint_seconds, play, save_pair, load)
             won, drawn = (result.per_deal > 0).mean(), (result.per_deal == 0).mean()
             rows.append({"table": match.table, "match": match.what, "points": str(result.score)})
             rows[-1] |= {"won (drawn) deals": f"{won:.1%} (+{drawn:.1%})", "published": match.published}

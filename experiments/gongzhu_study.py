@@ -13,21 +13,20 @@ Writes <group>.csv and report.md, and for the ablation a picture. Games are file
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 from absl import flags
 from matplotlib.figure import Figure
 
 import gongzhu_spiel  # noqa: F401 registers the game
-from cardtable.executors import Serial
 from cardtable.match import CONFIDENCE, Estimate
-from cardtable.player import find_player
 from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import file_name, write_csv
-from experiments.running.filed_games import FiledGames
+from experiments.running.filed_games import played_once
 from experiments.running.flags import (
     chosen_executor,
     define_count,
@@ -38,7 +37,7 @@ from experiments.running.flags import (
     open_directory,
 )
 from experiments.running.plots import plt
-from experiments.running.round_robin import PairResult, load_pair, play_pair, save_pair
+from experiments.running.round_robin import PairResult, load_pair, save_pair, timed
 
 FLAGS = flags.FLAGS
 flags.DEFINE_enum("group", "bar", ["bar", "ablation"], "which matches")
@@ -94,18 +93,11 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     with chosen_executor(directory.path) as executor:
         for match in planned:
-            name = file_name(f"{match.first} {match.second}")
-            file = directory.path / f"{name}.npz"
-            if file.exists():
-                results.append(load_pair(file, deals))
-            else:
-                pair = (find_player(match.first, game), find_player(match.second, game))
-                play_pair(game, pair, 1, FLAGS.seed, Serial())  # compilation must not count as thinking
-                filed = FiledGames(executor, directory.path, f"games_{name}", FLAGS.checkpoint_seconds)
-                with LateProgress(f"{match.first} against {match.second}", 2 * deals) as progress:
-                    results.append(play_pair(game, pair, deals, FLAGS.seed, filed, progress.advance))
-                save_pair(file, results[-1])
-                filed.forget()
+            file = directory.path / f"{file_name(f'{match.first} {match.second}')}.npz"
+            with LateProgress(f"{match.first} against {match.second}", 2 * deals) as progress:
+                play = timed(game, match.first, match.second, deals, FLAGS.seed, progress.advance)
+                load = functools.partial(load_pair, deals=deals)
+                results.append(played_once(file, executor, FLAGS.checkpoint_seconds, play, save_pair, load))
             rows.append(_row(match, results, planned))
             tables.show(match.first, rows[-1:])
             write_csv(directory.path / f"{FLAGS.group}.csv", rows)

@@ -10,6 +10,7 @@ tournament that was interrupted goes on with --resume.
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 from absl import flags
@@ -22,7 +23,7 @@ from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import file_name, write_csv
-from experiments.running.filed_games import FiledGames
+from experiments.running.filed_games import played_once
 from experiments.running.flags import (
     chosen_executor,
     define_count,
@@ -61,16 +62,11 @@ def main() -> None:
     pairs = list(itertools.combinations(range(len(players)), 2))
     with chosen_executor(directory.path) as executor, LateProgress("playing", 2 * deals * len(pairs)) as progress:
         for i, j in pairs:
-            file = directory.path / f"match_{i}_{j}.npz"
-            if FLAGS.resume and file.exists():
-                results[i, j] = load_pair(file, deals)
-                progress.advance(2 * deals)
-                continue
-            filed = FiledGames(executor, directory.path, f"games_{i}_{j}", FLAGS.checkpoint_seconds)
-            pair = (players[i], players[j])
-            results[i, j] = play_pair(game, pair, deals, FLAGS.seed, filed, progress.advance)
-            save_pair(file, results[i, j])
-            filed.forget()
+            file, pair = directory.path / f"match_{i}_{j}.npz", (players[i], players[j])
+            progress.advance(2 * deals * file.exists())
+            play = functools.partial(play_pair, game, pair, deals, FLAGS.seed, on_progress=progress.advance)
+            load = functools.partial(load_pair, deals=deals)
+            results[i, j] = played_once(file, executor, FLAGS.checkpoint_seconds, play, save_pair, load)
 
     labels = [player.label for player in players]
     names = labels if len(set(labels)) == len(labels) else texts

@@ -45,13 +45,8 @@ def play(
     on_progress: Callable[[int], None] | None = None,
 ) -> Filed:
     match = play_match(game, *pair, deals, seed, executor, on_progress)
-    result = PairResult(
-        match.per_deal(),
-        np.array([match.decisions(player) for player in range(2)], np.int64),
-        np.array([match.milliseconds(player) for player in range(2)]),
-    )
     found = [figures(game, match, player) for player in range(2)]
-    return Filed(result, np.array([[by_name[name] for name in FIGURES] for by_name in found], np.float64))
+    return Filed(PairResult.of(match), np.array([[by_name[name] for name in FIGURES] for by_name in found], np.float64))
 
 
 def save(path: Path, filed: Filed) -> None:

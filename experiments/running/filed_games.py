@@ -10,7 +10,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from cardtable.match import Games, Task
 from cardtable.parameters import UserError
 
 Part = tuple[int, int]
+Result = TypeVar("Result")
 
 
 class FiledGames(Executor):
@@ -58,6 +59,24 @@ class FiledGames(Executor):
         """Removes the parts of a match whose result is written."""
         for file in self._folder.glob(f"{self._name}_[01]_????????.npz"):
             file.unlink()
+
+
+def played_once(
+    file: Path,
+    executor: Executor,
+    seconds: float,
+    play: Callable[[Executor], Result],
+    save: Callable[[Path, Result], None],
+    load: Callable[[Path], Result],
+) -> Result:
+    """The result of a match with this file: read from it, or played, the games filed meanwhile, and written."""
+    if file.exists():
+        return load(file)
+    filed = FiledGames(executor, file.parent, f"games_{file.stem}", seconds)
+    result = play(filed)
+    save(file, result)
+    filed.forget()
+    return result
 
 
 def save_games(path: Path, parts: Sequence[Games]) -> None:

@@ -25,11 +25,11 @@ import numpy as np
 import pyspiel
 from matplotlib.figure import Figure
 
-from cardtable.executors import Executor
+from cardtable.executors import Executor, Serial
 from cardtable.files import read_arrays, write_arrays
-from cardtable.match import CONFIDENCE, Estimate, play_match
+from cardtable.match import CONFIDENCE, Estimate, Match, play_match
 from cardtable.parameters import UserError
-from cardtable.player import Player
+from cardtable.player import Player, find_player
 from experiments.running.plots import plt
 
 BOOTSTRAP = 1000
@@ -45,6 +45,14 @@ class PairResult(NamedTuple):
     @property
     def score(self) -> Estimate:
         return Estimate.of(self.per_deal)
+
+    @staticmethod
+    def of(match: Match) -> PairResult:
+        return PairResult(
+            match.per_deal(),
+            np.array([match.decisions(player) for player in range(2)], np.int64),
+            np.array([match.milliseconds(player) for player in range(2)]),
+        )
 
 
 def names_in(text: str) -> list[str]:
@@ -66,12 +74,20 @@ def play_pair(
     executor: Executor,
     on_progress: Callable[[int], None] | None = None,
 ) -> PairResult:
-    match = play_match(game, *players, deals, seed, executor, on_progress)
-    return PairResult(
-        match.per_deal(),
-        np.array([match.decisions(player) for player in range(2)], np.int64),
-        np.array([match.milliseconds(player) for player in range(2)]),
-    )
+    return PairResult.of(play_match(game, *players, deals, seed, executor, on_progress))
+
+
+def timed(
+    game: pyspiel.Game, first: str, second: str, deals: int, seed: int, on_progress: Callable[[int], None]
+) -> Callable[[Executor], PairResult]:
+    """Finds two players and lets them play; one deal beforehand, as compilation must not count as thinking."""
+
+    def play(executor: Executor) -> PairResult:
+        pair = (find_player(first, game), find_player(second, game))
+        play_pair(game, pair, 1, seed, Serial())
+        return play_pair(game, pair, deals, seed, executor, on_progress)
+
+    return play
 
 
 def save_pair(path: Path, result: PairResult) -> None:
