@@ -73,8 +73,9 @@ def read_arrays(path: str | os.PathLike, what: str) -> dict[str, np.ndarray]:
 
 def write_tensors(path: Path, tensors: Mapping[str, np.ndarray]) -> None:
     """Writes the weights of a network as safetensors."""
-    contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    write_atomically(path, lambda temporary: safetensors.numpy.save_file(contiguous, temporary))
+    contents = safetensors.numpy.save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()})
+    # Not by safetensors itself, whose error on a full disk is no OSError.
+    write_atomically(path, lambda temporary: temporary.write_bytes(contents))
 
 
 def read_tensors(path: str | os.PathLike, what: str) -> dict[str, np.ndarray]:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from absl import app, flags
+from absl import app, flags, logging
 
 from cardtable.parameters import UserError
 from experiments.running.interruptions import InterruptedRunError, stopping_anywhere
@@ -35,6 +35,8 @@ def command(run: Callable[[], None]) -> Main:
     def main(argv: Sequence[str]) -> None:
         if len(argv) > 1:
             _leave(argv, f"unexpected arguments {' '.join(argv[1:])}; see --help (values with spaces need quotes)")
+        if not flags.FLAGS["verbosity"].present:
+            logging.set_verbosity(logging.WARNING)  # OpenSpiel tells which game an environment has, and the like
         try:
             with stopping_anywhere():
                 run()

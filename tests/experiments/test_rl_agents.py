@@ -24,6 +24,8 @@ def test_quick_run_from_the_command_line(tmp_path: Path) -> None:
     result = run("--quick", "--measurements=1", "--out=run", cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
     assert {"metrics.csv", "learning.png", "report.md"} <= {path.name for path in (tmp_path / "run").iterdir()}
+    said = [line for line in result.stderr.splitlines() if not line.startswith("compiling ")]
+    assert said == []  # OpenSpiel's own remarks are for those who ask with --verbosity
 
 
 @pytest.mark.parametrize(

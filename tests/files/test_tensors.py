@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import struct
 import tracemalloc
 from pathlib import Path
@@ -64,3 +65,18 @@ def test_anything_else_is_refused_in_little_memory(content: bytes, tmp_path: Pat
         assert tracemalloc.get_traced_memory()[1] < MOST_MEMORY
     finally:
         tracemalloc.stop()
+
+
+def test_where_there_is_no_room_it_is_the_operating_system_that_refuses(tmp_path: Path) -> None:
+    """An OSError, which commands tell in one line; and what was there before is still there."""
+    path = tmp_path / "weights.safetensors"
+    write_tensors(path, {"kept": np.zeros(3)})
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_tensors(path, {"new": np.zeros(1 << 16)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(read_tensors(path, "weights")) == ["kept"]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
