@@ -73,7 +73,8 @@ def main() -> None:
             bare = network_player(game, load_network(path))
             score = play_match(game, bare, find_player("greed", game), deals, DEALS_SEED).score
             row |= {"points over Mr. Greed": round(score.mean, 1), "s.e.": round(score.standard_error, 1)}
-        stages.append(row)
+        place = next((i for i, former in enumerate(stages) if former["stage"] == name), len(stages))
+        stages[place : place + 1] = [row]  # a stage whose network was lost is made and told again
         write_atomically(file, lambda temporary: temporary.write_text(json.dumps(stages, indent=2)))
         tables.show(name, [row])
 

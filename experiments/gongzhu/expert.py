@@ -54,7 +54,8 @@ class Workshop:
         self.game, self.folder, self.settings, self.seed, self.executor = game, folder, settings, seed, executor
 
     def make(self, tell: Callable[[str, dict[str, Any]], None], told: Collection[str]) -> dict[str, Tensors]:
-        """All networks; `tell` hears of every stage that was done, with its figures. Those `told` of are read again."""
+        """All networks; `tell` hears of every stage that was done, with its figures. Those `told` of
+        are read again, if they are still there."""
         tensors: Tensors = {}
         for number in range(self.settings.iterations + 1):
             tensors = self._stage(number, tensors, tell, told)
@@ -65,7 +66,7 @@ class Workshop:
     ) -> Tensors:
         name = f"network_{number}"
         file = self.folder / f"{name}.safetensors"
-        if name in told:
+        if name in told and file.exists():
             return read_tensors(file, "a network of a former stage")
         start = time.process_time()
         games = self.settings.iteration_games if number else self.settings.games
@@ -86,7 +87,7 @@ class Workshop:
 
     def _clone(self, tell: Callable[[str, dict[str, Any]], None], told: Collection[str]) -> Tensors:
         file = self.folder / CLONE
-        if CLONE_STAGE in told:
+        if CLONE_STAGE in told and file.exists():
             return read_tensors(file, "a clone of a former stage")
         start = time.process_time()
         greed = find_player("greed", self.game)
