@@ -1,4 +1,4 @@
-"""A strong strategy for Toepen of any size, above all for the full game: linear CFR by deals.
+"""A strong strategy for Toepen of any size, above all for the full game: CFR by deals.
 
 python -m experiments.toepen_expert --seconds=1500          a saved player in runs/toepen_expert_4-8-4
 python -m experiments.toepen_expert --resume --seconds=1500 --install      ... which is the player `expert` from now on
@@ -51,7 +51,7 @@ class Expert:
     def task(self) -> Task:
         config = {name: FLAGS[name].value for name in ("size", "memory", "classes", "plus", "hands", "seed")}
         return Task(
-            title=f"{self.game}, linear CFR by deals",
+            title=f"{self.game}, CFR by deals",
             trainer=self.solver,
             config=config,
             evaluate=self.evaluate,
@@ -68,7 +68,7 @@ class Expert:
         """The size of the table; at the end, or where asked, NashConv on a few hands."""
         found: dict[str, float] = dict(self.solver.metrics())
         if self.hands and (last or (FLAGS.judge_from is not None and self.solver.iterations >= FLAGS.judge_from)):
-            response = HandResponse(self.game.rules, rounded(self.solver.blocks()))
+            response = HandResponse(self.game.rules, rounded(self.game, self.solver.blocks()))
             gains = np.array([[response.value(hand, seat).gain for seat in (0, 1)] for hand in self.hands]).sum(axis=1)
             found |= {"nash_conv": float(gains.mean()), "error": float(1.96 * gains.std(ddof=1) / len(gains) ** 0.5)}
         else:

@@ -194,7 +194,7 @@ def test_saved_player(tmp_path: Path) -> None:
     while state.is_chance_node():
         state.apply_action(state.legal_actions()[0])
     rows = state.array[None, :].copy()
-    expected = probabilities(block_player("policy", game, rounded(blocks)), rows)
+    expected = probabilities(block_player("policy", game, rounded(game, blocks)), rows)
     assert np.array_equal(probabilities(player, rows), expected)
     with pytest.raises(UserError, match="was made for"):
         find_player(str(tmp_path), toepen(3, 3, 2))
