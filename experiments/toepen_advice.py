@@ -32,6 +32,7 @@ from toepen_spiel.state import BET, CALL
 
 FLAGS = flags.FLAGS
 CONFIDENCE = 1.96
+AVERAGED = ("value", "value_second", "bets", "calls")
 
 
 def hand_rows(game: pyspiel.Game, player: Any, played: Played, sizes: tuple[int, int, int]) -> list[dict[str, Any]]:
@@ -68,6 +69,19 @@ def tenths(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         }
         for one, two in zip(first, second, strict=True)
     ]
+
+
+def by_tens_and_suits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same by what a player sees at a glance: how many tens, how many suits."""
+    names = {"tens": lambda hand: hand.count("10"), "suits": lambda hand: len({card[-1] for card in hand.split()})}
+    found = []
+    for name, count in names.items():
+        for number in sorted({count(row["hand"]) for row in rows}):
+            own = [row for row in rows if count(row["hand"]) == number]
+            weights = [row["probability"] for row in own]
+            means = {key: float(np.average([row[key] for row in own], weights=weights)) for key in AVERAGED}
+            found.append({"hands with": f"{number} {name}", "probability": sum(weights), **means})
+    return found
 
 
 def last_bet_rows(bets: LastBets) -> list[dict[str, Any]]:
@@ -109,8 +123,9 @@ def main() -> None:
     played = play(game, player, FLAGS.games, FLAGS.seed)
     rows = hand_rows(game, player, played, sizes)
     write_csv(run.path / "hands.csv", rows)
-    groups, bets = tenths(rows), last_bet_rows(played.last_bets)
+    groups, glance, bets = tenths(rows), by_tens_and_suits(rows), last_bet_rows(played.last_bets)
     write_csv(run.path / "tenths.csv", groups)
+    write_csv(run.path / "tens_and_suits.csv", glance)
     lead, error = played.lead()
     opening, answer = (
         sum(row["probability"] * row[name] for row in rows) / sum(row["probability"] for row in rows)
@@ -122,12 +137,14 @@ def main() -> None:
         f"a fold; the mean stake is {played.mean_stake:.2f}."
     )
     tables.show("Hands from weak to strong, in tenths", groups)
+    tables.show("At a glance: worth leading and second, how often they open with a bet and call one", glance)
     if bets:
         write_csv(run.path / "last_bets.csv", bets)
         tables.show("Bets before the very last card", bets)
     run.save_figure(openings.plot(rows, f"Toepen {FLAGS.size}: betting before the first card"), "openings")
     run.write_report(
-        f"# {FLAGS.player} in Toepen {FLAGS.size}\n\n{text}\n\n{tables.markdown(groups)}\n{tables.markdown(bets)}\n"
+        f"# {FLAGS.player} in Toepen {FLAGS.size}\n\n{text}\n\n{tables.markdown(groups)}\n"
+        f"{tables.markdown(glance)}\n{tables.markdown(bets) if bets else ''}\n"
         "![openings](openings.png)\n"
     )
     tables.console.print(f"{text}\nreport in {run.path}")

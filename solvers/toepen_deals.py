@@ -127,9 +127,16 @@ class DealSolver:
                 larger[: self._size[0]] = getattr(self, name)[: self._size[0]]
                 setattr(self, name, larger)
 
-    def blocks(self) -> Blocks:
-        """The average policy; it goes by the stake and who bet last, not by the order of the bets."""
+    def blocks(self, most_views: int | None = None) -> Blocks:
+        """The average policy; it goes by the stake and who bet last, not by the order of the bets.
+
+        With `most_views` only so many views are kept, those where the player's own choices lead most often: whoever
+        hardly ever gets somewhere loses little by playing at random there.
+        """
         entries = self._slots[self._slots[:, START] != FREE]
+        if most_views is not None and len(entries) > most_views:
+            weights = _weights(entries, self._averages, self._histories)
+            entries = entries[np.sort(np.argsort(-weights, kind="stable")[:most_views])]
         compact = free_slots(len(entries))
         numbers = np.zeros(int(self._size[0]), np.float32)
         histories = self._histories
@@ -175,6 +182,23 @@ class DealSolver:
         self._size[:] = state["size"]
         self._work.generator[:] = state["generator"]
         self.iterations = int(state["iterations"])
+
+
+@compiled
+def _weights(entries, averages, histories):
+    """Of each view: the sum of its averages."""
+    weights = np.zeros(len(entries))
+    last = len(histories.mover) - 2
+    for row in range(len(entries)):
+        context = entries[row, CONTEXT]
+        turn, order, start = turn_of(context), order_of(context), entries[row, START]
+        length = 2 * histories.bets[turn, order]
+        if histories.mover[turn, order] == seat_of(context) and turn < last and entries[row, LABELS] > 1:
+            start += length  # every history has a choice of a card, not every one a bet
+            length = entries[row, LABELS] * histories.after[turn, order]
+        for place in range(start, start + length):
+            weights[row] += averages[place]
+    return weights
 
 
 @compiled
