@@ -1,4 +1,4 @@
-"""A strong strategy for Toepen of any size, above all for the full game: linear CFR by deals.
+"""A strong strategy for Toepen of any size, above all for the full game: CFR by deals.
 
 python -m experiments.toepen_expert --seconds=1500          a saved player in runs/toepen_expert_4-8-4
 python -m experiments.toepen_expert --resume --seconds=1500 --install      ... which is the player `expert` from now on
@@ -51,7 +51,7 @@ class Expert:
     def task(self) -> Task:
         config = {name: FLAGS[name].value for name in ("size", "memory", "classes", "plus", "hands", "seed")}
         return Task(
-            title=f"{self.game}, linear CFR by deals",
+            title=f"{self.game}, CFR by deals",
             trainer=self.solver,
             config=config,
             evaluate=self.evaluate,
@@ -68,7 +68,7 @@ class Expert:
         """The size of the table; at the end, or where asked, NashConv on a few hands."""
         found: dict[str, float] = dict(self.solver.metrics())
         if self.hands and (last or (FLAGS.judge_from is not None and self.solver.iterations >= FLAGS.judge_from)):
-            response = HandResponse(self.game.rules, rounded(self.solver.blocks()))
+            response = HandResponse(self.game.rules, rounded(self.game, self.solver.blocks(FLAGS.most_views)))
             gains = np.array([[response.value(hand, seat).gain for seat in (0, 1)] for hand in self.hands]).sum(axis=1)
             found |= {"nash_conv": float(gains.mean()), "error": float(1.96 * gains.std(ddof=1) / len(gains) ** 0.5)}
         else:
@@ -76,7 +76,7 @@ class Expert:
         return found
 
     def save(self, folder: Path, made_by: Mapping[str, Any]) -> None:
-        save_blocks(folder, self.game, self.solver.blocks(), made_by)
+        save_blocks(folder, self.game, self.solver.blocks(FLAGS.most_views), made_by)
 
     def remarks(self) -> list[str]:
         return [
@@ -131,7 +131,8 @@ def main() -> None:
     run.go()
     if FLAGS.install:
         EXPERT.mkdir(exist_ok=True)
-        save_blocks(EXPERT, game, expert.solver.blocks(), {**expert.task().config, "deals": expert.solver.iterations})
+        made_by = {**expert.task().config, "deals": expert.solver.iterations}
+        save_blocks(EXPERT, game, expert.solver.blocks(FLAGS.most_views), made_by)
         tables.console.print(f"the player `expert` of {game} is now this one ({EXPERT})")
 
 
@@ -142,6 +143,7 @@ def define_flags() -> None:
     flags.DEFINE_string("classes", "00000011", "how ranks are remembered: a digit for each, from the jack to the ten")
     flags.DEFINE_bool("install", False, "make the result the player `expert` of python_toepen")
     flags.DEFINE_bool("plus", True, "regrets do not become negative")
+    define_count("most_views", None, "save only so many views, those of most weight; all if not given", 1)
     define_count("hands", 10, "random hands on which NashConv is estimated", 0, seconds_each=1e-3)
     define_count("judge_from", None, "estimate NashConv at all evaluations from this deal on, not only at the end")
 

@@ -5,8 +5,8 @@ python -m experiments.toepen_response --player=runs/toepen_expert --exact --exec
 python -m experiments.toepen_response --player=places --minutes=2 --hands=50
 
 The value of a hand is exact. `--exact` takes one hand of each orbit of suits in both seats, weighted by the orbit's
-size (2,262 a seat in the full game): NashConv itself. `--hands` draws hands at random: an unbiased estimate. Values are
-filed as they come; --resume goes on.
+size (2,262 a seat in the full game): NashConv itself. `--hands` draws hands at random: an unbiased estimate. A trained
+policy and values are filed as they come; --resume goes on.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from experiments.toepen.frontier import sizes_of
 from experiments.toepen.training import toepen
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.toepen.block_player import load_blocks
-from solvers.toepen.blocks import Blocks
+from solvers.toepen.blocks import SLOT_WORDS, START, Blocks
 from solvers.toepen.histories import betting_histories
 from solvers.toepen.places_table import blocks_of_table
 from solvers.toepen_response import Question, hand_orbits, hand_value, random_hands
@@ -51,14 +51,17 @@ from toepen_spiel.game import EXPERT
 FLAGS = flags.FLAGS
 CONFIDENCE = 1.96
 SECONDS_BETWEEN_FILES = 20.0
-VALUES = "values.npz"
+VALUES, TRAINED = "values.npz", "trained.npz"
 UNIFORM, PLACES, SHIPPED = "uniform", "places", "expert"
 
 
-def policy(game: pyspiel.Game, hand_size: int) -> Blocks:
-    """The policy that the flags name."""
+def policy(game: pyspiel.Game, hand_size: int, run: RunDirectory) -> Blocks:
+    """The policy that the flags name. One that is trained here is filed: trained again, it would be another."""
     if FLAGS.player == UNIFORM:
         return Blocks.nothing()
+    file = run.path / TRAINED
+    if FLAGS.player == PLACES and FLAGS.resume and file.exists():
+        return load_trained(file)
     if FLAGS.player == PLACES:
         bucketed = pyspiel.load_game(f"python_bucketing(game={game},hand=places,history=stakes)")
         solver = ExternalSamplingSolver(bucketed, seed=FLAGS.seed)
@@ -68,7 +71,9 @@ def policy(game: pyspiel.Game, hand_size: int) -> Blocks:
             solver.run(step)
             step = min(2 * step, 4096)
         tables.console.print(f"places: {solver.iterations:,} iterations, {len(solver.table):,} information sets")
-        return blocks_of_table(solver.table, betting_histories(hand_size, FLAGS.betting), FLAGS.follow_suit)
+        blocks = blocks_of_table(solver.table, betting_histories(hand_size, FLAGS.betting), FLAGS.follow_suit)
+        write_arrays(file, {"slots": blocks.slots, "numbers": blocks.numbers}, compress=True)
+        return blocks
     folder = EXPERT if FLAGS.player == SHIPPED else Path(FLAGS.player)
     head = read_player_file(folder)
     if head["kind"] != "toepen_views":
@@ -77,6 +82,16 @@ def policy(game: pyspiel.Game, hand_size: int) -> Blocks:
             f"experiments.toepen_expert writes), {UNIFORM}, {PLACES}, {SHIPPED}"
         )
     return load_blocks(folder, game, head)
+
+
+def load_trained(file: Path) -> Blocks:
+    found = read_arrays(file, "a trained policy")
+    nothing = np.empty((0, 0))
+    slots, numbers = (found.get(name, nothing) for name in ("slots", "numbers"))
+    sound = numbers.ndim == 1 and slots.ndim == 2 and slots.shape[1] == SLOT_WORDS
+    if not sound or not len(slots) or len(slots) & len(slots) - 1 or slots[:, START].max() >= len(numbers):
+        raise UserError(f"{file} is damaged; delete it and {VALUES} to begin anew")
+    return Blocks(slots, numbers)
 
 
 def walk_all(run: RunDirectory, question: Question, hands: np.ndarray) -> np.ndarray:
@@ -117,7 +132,7 @@ def main() -> None:
     game = pyspiel.load_game(toepen(*sizes, FLAGS.betting, FLAGS.follow_suit))
     names = ("player", "size", "betting", "follow_suit", "hands", "exact", "seed", "minutes")
     run = open_directory({name: FLAGS[name].value for name in names})
-    question = Question(sizes, FLAGS.betting, FLAGS.follow_suit, policy(game, sizes[2]))
+    question = Question(sizes, FLAGS.betting, FLAGS.follow_suit, policy(game, sizes[2], run))
     question.prepare()
     if FLAGS.exact:
         hands, weights = hand_orbits(*sizes)

@@ -27,6 +27,7 @@ from cardtable.rules import Rules
 from solvers.toepen import response_walk as walk
 from solvers.toepen.blocks import Blocks
 from solvers.toepen.histories import Histories, betting_histories
+from solvers.toepen.parts import parts_of
 from solvers.toepen.views import NUM_SEEN, suit_numbers
 from toepen_spiel import state as slots
 from toepen_spiel.rules import toepen_rules
@@ -59,16 +60,17 @@ class HandResponse:
         self.histories = betting_histories(self.hand_size, betting)
         # The walk plays the cards; bets are vectors. So its states are of the game without betting.
         self._root = toepen_rules(self.suits, self.ranks, self.hand_size, False, follow_suit).new_state()
-        self._policy = _policy(blocks, self.histories.width, self.hand_size, dtype)
+        self._memory, classes = blocks.abstraction.arrays()
+        self._policy = _policy(blocks, classes, self.histories.width, self.hand_size, dtype)
         self._work = _work(self._root, self.histories, self.suits * self.ranks, self.hand_size, dtype)
         self._units: np.ndarray = np.array([0.0, *(1.0 / n for n in range(1, 5))], dtype)
 
     def value(self, hand: int, seat: int) -> HandValue:
         """Of a hand, as a card set, in one seat."""
         self._start(hand, seat)
-        walk.advance(self._policy, self.histories, self._work, seat, self._units, False)
-        vectors = self._work.vectors[0]
-        return HandValue(float(vectors[walk.BEST, 0]), float(vectors[walk.OWN, 0]))
+        walk.walk(self._policy, self._work, seat, self._units, self._memory)
+        width = self.histories.width
+        return HandValue(*(float(self._work.vectors[which * width]) for which in (walk.BEST, walk.OWN)))
 
     def _start(self, hand: int, seat: int) -> None:
         require_player(seat, 2)
@@ -91,7 +93,6 @@ class HandResponse:
         work.rows[: count * length] = 1.0 / count
         work.nodes[0] = 0
         work.nodes[0, walk.HIGH] = count
-        work.cursor[:] = 0, walk.ENTER
 
 
 class Question(NamedTuple):
@@ -139,7 +140,7 @@ def _card_sets(size: int, count: int, cards: tuple[int, ...]) -> np.ndarray:
     return (np.int64(1) << np.array(cards, np.int64))[chosen].sum(axis=1)
 
 
-def _policy(blocks: Blocks, width: int, hand_size: int, dtype: type) -> walk.Policy:
+def _policy(blocks: Blocks, classes: np.ndarray, width: int, hand_size: int, dtype: type) -> walk.Policy:
     """Puts the uniform choices in front of the blocks: bets at 0, then cards for each composition of labels."""
     runs: list[np.ndarray] = [np.full(width, 0.5)]
     uniform = np.zeros(1 << hand_size, np.int64)
@@ -150,13 +151,13 @@ def _policy(blocks: Blocks, width: int, hand_size: int, dtype: type) -> walk.Pol
         for size in members:
             runs.append(np.full(width, size / sum(members)))
         place += width * len(members)
-    numbers: np.ndarray = np.concatenate([*runs, blocks.numbers, np.zeros(width)]).astype(dtype)
-    memory, classes = blocks.abstraction.arrays()
-    return walk.Policy(blocks.slots, numbers, uniform, place, suit_numbers(), memory, classes)
+    parts, own = parts_of(blocks, place)
+    numbers: np.ndarray = np.concatenate([*runs, own]).astype(dtype)
+    return walk.Policy(*parts, numbers, uniform, suit_numbers(), classes)
 
 
 def _work(root: np.ndarray, histories: Histories, num_cards: int, hand_size: int, dtype: type) -> walk.Work:
-    turns, width = histories.turns, histories.width
+    turns, width, ranks = histories.turns, histories.width, int(root[slots.RANKS])
     unseen = num_cards - hand_size
     capacity = [math.comb(unseen, hand_size)]
     for played in range(hand_size):
@@ -172,18 +173,19 @@ def _work(root: np.ndarray, histories: Histories, num_cards: int, hand_size: int
         memories=np.zeros((turns + 1, 2), np.int64),
         nodes=np.zeros((turns + 1, walk.NODE_WORDS), np.int64),
         children=np.zeros((turns + 1, num_cards, walk.CHILD_WORDS), np.int64),
-        vectors=np.zeros((turns + 1, walk.NUM_VECTORS, width), dtype),
+        vectors=np.zeros((turns + 1) * walk.NUM_VECTORS * width, dtype),
         hands=np.zeros(sum(capacity), np.int64),
         rows=np.zeros(int(np.dot(capacity, lengths)), dtype),
         buffers=buffers,
         found=np.zeros((capacity[0] + 1, walk.FOUND_WORDS), np.int64),
         pairs=np.zeros((capacity[0] * hand_size, walk.PAIR_WORDS), np.int64),
         seen=np.zeros((slots.MAX_SUITS, NUM_SEEN), np.int64),
-        seen_by_her=np.zeros((slots.MAX_SUITS, NUM_SEEN), np.int64),
         own_numbers=np.zeros(slots.MAX_SUITS, np.int64),
+        twins=np.zeros(slots.MAX_SUITS, np.int64),
         cursors=np.zeros(num_cards, np.int64),
         cards=np.zeros((3, num_cards), np.int64),
         row=np.zeros(width, dtype),
-        stakes=(1 + histories.calls).astype(dtype),
-        cursor=np.zeros(2, np.int64),
+        suit_of=np.array([[card // ranks * ranks, (1 << ranks) - 1] for card in range(num_cards)]),
+        turns=histories.packed(),
+        stakes=(1 + histories.calls).astype(dtype).reshape(-1),
     )

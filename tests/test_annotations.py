@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["packages"]
-COMPILERS = {"compiled", "entry_point", "inlined", "intrinsic", "njit", "overload"}
+COMPILERS = {"compiled", "elementwise", "entry_point", "inlined", "intrinsic", "njit", "overload"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from solvers.toepen.blocks import (
     slot_of,
     turn_of,
 )
-from solvers.toepen.histories import betting_histories, order_now, place_in_histories
+from solvers.toepen.histories import Histories, betting_histories, order_now, place_in_histories
 from solvers.toepen.views import (
     NUM_SEEN,
     Abstraction,
@@ -134,27 +134,156 @@ def _answer(states, rows, histories, policy, chances):
 KIND = "toepen_views"
 VIEWS_FILE = "views.npz"
 WHAT = "a table of views of Toepen"
-STEPS = 255  # probabilities are saved in steps of 1 / 255
+STEPS = 15  # probabilities are saved in steps of 1 / 15, which costs less than 0.01 of NashConv
+
+
+class _Kinds(NamedTuple):
+    """Histories of a kind (as many calls, the same last bettor) share one saved number: which one, by [turn, order].
+
+    Kinds are numbered from 0 in the order of their first histories.
+    """
+
+    bets: np.ndarray  # [turn, order, place in the run in which a bet may be made]
+    num_bets: np.ndarray
+    after: np.ndarray  # [turn, order, history after the bet]
+    num_after: np.ndarray
+
+
+def _kinds(histories: Histories) -> _Kinds:
+    shape = histories.calls.shape
+    found = _Kinds(*(np.zeros(size, np.int64) for size in (shape, shape[:2], shape, shape[:2])))
+    kinds = histories.kinds()
+    for turn in range(histories.turns):
+        for order in range(1 << turn // 2):
+            first, bets, after = (int(part[turn, order]) for part in (histories.first, histories.bets, histories.after))
+            below = order if turn % 2 == 0 or turn == histories.turns - 1 else 2 * order
+            for run, numbers, count in (
+                (kinds[turn, order, first : first + bets], found.bets, found.num_bets),
+                (kinds[turn + 1, below, :after], found.after, found.num_after),
+            ):
+                place = {kind: number for number, kind in enumerate(dict.fromkeys(run.tolist()))}
+                numbers[turn, order, : len(run)] = [place[kind] for kind in run.tolist()]
+                count[turn, order] = len(place)
+    return found
+
+
+@compiled
+def _exchange(entries, histories, kinds, by_history, by_kind, saves):
+    """Between numbers by history, which start where the entries say, and numbers by kind, one behind the other."""
+    place = 0
+    last = len(histories.mover) - 2
+    for row in range(len(entries)):
+        context = entries[row, CONTEXT]
+        turn, order, start = turn_of(context), order_of(context), entries[row, START]
+        bets, after = histories.bets[turn, order], histories.after[turn, order]
+        for bet in range(bets):
+            at = place + kinds.bets[turn, order, bet]
+            if saves:
+                by_kind[at] = by_history[start + bet]
+            else:
+                by_history[start + bet] = by_kind[at]
+        place += kinds.num_bets[turn, order]
+        if histories.mover[turn, order] != seat_of(context) or turn == last or entries[row, LABELS] == 1:
+            continue
+        for label in range(entries[row, LABELS]):
+            for history in range(after):
+                at, here = place + kinds.after[turn, order, history], start + bets + label * after + history
+                if saves:
+                    by_kind[at] = by_history[here]
+                else:
+                    by_history[here] = by_kind[at]
+            place += kinds.num_after[turn, order]
+
+
+@compiled
+def _share_out(entries, histories, chances):
+    """Makes choices of a card add up to one again; ValueError if there is nothing to share."""
+    last = len(histories.mover) - 2
+    for row in range(len(entries)):
+        context, num_labels = entries[row, CONTEXT], entries[row, LABELS]
+        turn, order = turn_of(context), order_of(context)
+        if histories.mover[turn, order] != seat_of(context) or turn == last or num_labels == 1:
+            continue
+        after = histories.after[turn, order]
+        start = entries[row, START] + histories.bets[turn, order]
+        for history in range(start, start + after):
+            total = np.float32(0.0)
+            for label in range(num_labels):
+                total += chances[history + label * after]
+            if not total > 0.0:
+                raise ValueError("a choice of a card has no probabilities")
+            for label in range(num_labels):
+                chances[history + label * after] /= total
+
+
+def _lengths(entries: np.ndarray, histories: Histories, bets: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """How many numbers each view has, if a turn has so many."""
+    turn, order, seat = turn_of(entries[:, CONTEXT]), order_of(entries[:, CONTEXT]), seat_of(entries[:, CONTEXT])
+    plays = (histories.mover[turn, order] == seat) & (entries[:, LABELS] > 1) & (turn < histories.turns - 1)
+    return bets[turn, order] + np.where(plays, entries[:, LABELS] * after[turn, order], 0)
+
+
+def _histories(game: CardGame) -> Histories:
+    return betting_histories(int(game.rules.root[HAND_SIZE]), bool(game.rules.root[BETTING_SLOT]))
+
+
+def _saved_arrays(game: CardGame, blocks: Blocks) -> dict[str, np.ndarray]:
+    """Views in order, so that neighbours are alike and pack well."""
+    histories = _histories(game)
+    kinds = _kinds(histories)
+    entries = blocks.slots[blocks.slots[:, START] != FREE]
+    entries = np.ascontiguousarray(entries[np.lexsort((entries[:, PLACES], entries[:, CONTEXT]))])
+    steps = np.rint(blocks.numbers * STEPS).astype(np.uint8)
+    numbers = np.zeros(int(_lengths(entries, histories, kinds.num_bets, kinds.num_after).sum()), np.uint8)
+    _exchange(entries, histories, kinds, steps, numbers, True)
+    return {
+        "places": np.diff(entries[:, PLACES], prepend=0),
+        "context": np.diff(entries[:, CONTEXT], prepend=0),
+        "labels": entries[:, LABELS].astype(np.uint8),
+        "numbers": numbers,
+    }
 
 
 def save_blocks(folder: Path, game: CardGame, blocks: Blocks, made_by: Mapping[str, Any]) -> None:
     """Writes a saved player; `rounded` is what comes back."""
-    entries = blocks.slots[blocks.slots[:, START] != FREE]
-    entries = entries[np.argsort(entries[:, START], kind="stable")]
-    arrays = {
-        "places": entries[:, PLACES],
-        "context": entries[:, CONTEXT],
-        "labels": entries[:, LABELS].astype(np.uint8),
-        "numbers": np.rint(blocks.numbers * STEPS).astype(np.uint8),
-    }
-    write_arrays(folder / VIEWS_FILE, arrays, compress=True)
+    write_arrays(folder / VIEWS_FILE, _saved_arrays(game, blocks), compress=True)
     write_player_file(folder, KIND, game, {"abstraction": list(blocks.abstraction)}, made_by)
 
 
-def rounded(blocks: Blocks) -> Blocks:
+def rounded(game: CardGame, blocks: Blocks) -> Blocks:
     """The policy as it is after saving."""
-    numbers = np.rint(blocks.numbers * STEPS).astype(np.uint8).astype(np.float32) / np.float32(STEPS)
-    return Blocks(blocks.slots, numbers, blocks.abstraction)
+    return _blocks_of(game, _saved_arrays(game, blocks), blocks.abstraction)
+
+
+def _blocks_of(game: CardGame, arrays: Mapping[str, np.ndarray], abstraction: Abstraction) -> Blocks:
+    """What was saved; ValueError says what is wrong with it."""
+    histories = _histories(game)
+    kinds = _kinds(histories)
+    nothing = np.empty((0, 0))
+    places, context, labels, numbers = (
+        arrays.get(name, nothing) for name in ("places", "context", "labels", "numbers")
+    )
+    sound = all(array.ndim == 1 for array in (places, context, labels, numbers))
+    if not sound or not len(places) == len(context) == len(labels) or numbers.dtype != np.uint8:
+        raise ValueError("its arrays do not fit together")
+    entries = np.zeros((len(places), SLOT_WORDS), np.int64)
+    entries[:, PLACES], entries[:, CONTEXT], entries[:, LABELS] = np.cumsum(places), np.cumsum(context), labels
+    turn, order = turn_of(entries[:, CONTEXT]), order_of(entries[:, CONTEXT])
+    if (turn >= histories.turns).any() or (order >= 1 << turn // 2).any() or (entries[:, LABELS] < 1).any():
+        raise ValueError("it has views that cannot be")
+    if _lengths(entries, histories, kinds.num_bets, kinds.num_after).sum() != len(numbers):
+        raise ValueError(f"{len(numbers)} numbers do not fit its views")
+    if (numbers > STEPS).any():
+        raise ValueError("it has probabilities above one")
+    lengths = _lengths(entries, histories, histories.bets, histories.after)
+    entries[:, START] = np.cumsum(lengths) - lengths
+    by_history = np.zeros(int(lengths.sum()), np.uint8)
+    _exchange(entries, histories, kinds, by_history, numbers, False)
+    slots = free_slots(len(entries))
+    enter_all(entries, slots)
+    chances = by_history.astype(np.float32) / np.float32(STEPS)
+    _share_out(entries, histories, chances)
+    return Blocks(slots, chances, abstraction)
 
 
 def load_blocks(folder: Path, game: CardGame, head: Mapping[str, Any]) -> Blocks:
@@ -169,28 +298,10 @@ def load_blocks(folder: Path, game: CardGame, head: Mapping[str, Any]) -> Blocks
         arrays = read_arrays(folder / VIEWS_FILE, WHAT)
     except FileNotFoundError:
         raise UserError(f"{folder} has no {VIEWS_FILE}") from None
-    root = game.rules.root
-    histories = betting_histories(int(root[HAND_SIZE]), bool(root[BETTING_SLOT]))
-    nothing = np.empty((0, 0))
-    places, context, labels, numbers = (
-        arrays.get(name, nothing) for name in ("places", "context", "labels", "numbers")
-    )
-    sound = all(array.ndim == 1 for array in (places, context, labels, numbers))
-    if not sound or not len(places) == len(context) == len(labels) or numbers.dtype != np.uint8:
-        raise UserError(f"{folder / VIEWS_FILE} is damaged or not {WHAT}: its arrays do not fit together")
-    entries = np.zeros((len(places), SLOT_WORDS), np.int64)
-    entries[:, PLACES], entries[:, CONTEXT], entries[:, LABELS] = places, context, labels
-    turn, order, seat = turn_of(entries[:, CONTEXT]), order_of(entries[:, CONTEXT]), seat_of(entries[:, CONTEXT])
-    if (turn >= histories.turns).any() or (order >= 1 << turn // 2).any() or (entries[:, LABELS] < 1).any():
-        raise UserError(f"{folder / VIEWS_FILE} is damaged or not {WHAT}: it has views that cannot be")
-    plays = (histories.mover[turn, order] == seat) & (entries[:, LABELS] > 1) & (turn < histories.turns - 1)
-    lengths = histories.bets[turn, order] + np.where(plays, entries[:, LABELS] * histories.after[turn, order], 0)
-    if lengths.sum() != len(numbers):
-        raise UserError(f"{folder / VIEWS_FILE} is damaged or not {WHAT}: {len(numbers)} numbers do not fit its views")
-    entries[:, START] = np.cumsum(lengths) - lengths
-    slots = free_slots(len(entries))
-    enter_all(entries, slots)
-    return Blocks(slots, numbers.astype(np.float32) / np.float32(STEPS), Abstraction(*kept))
+    try:
+        return _blocks_of(game, arrays, Abstraction(*kept))
+    except ValueError as error:
+        raise UserError(f"{folder / VIEWS_FILE} is damaged or not {WHAT}: {error}") from None
 
 
 def saved_player(folder: Path, head: Mapping[str, Any], game: CardGame) -> Player:

@@ -1,11 +1,12 @@
 """One deal of Toepen for chance-sampled CFR: everything both players can do in it, walked in compiled code.
 
-Zinkevich et al., "Regret minimization in games with incomplete information" (2007), with the deal sampled; regrets and
-averages are weighted by the iteration (linear CFR: Brown and Sandholm, "Solving imperfect-information games via
-discounted regret minimization", 2019). With r_i(h) player i's own probability of betting history h at a node of the
-cards played, u(h) what the rest is worth, and w the weight of the iteration,
+Zinkevich et al., "Regret minimization in games with incomplete information" (2007), with the deal sampled; regrets do
+not fall below a floor, and averages are weighted by the iteration (CFR+: Tammelin, "Solving large imperfect information
+games using CFR+", 2014). With r_i(h) player i's own probability of betting history h at a node of the cards played,
+u(h) what the rest is worth, and w the weight of the iteration,
 
-    R_i(a, h) += w * r_other(h) * (u_a(h) - u(h)),        average_i(a, h) += w * r_i(h) * strategy_i(a | h).
+    R_i(a, h) = max(R_i(a, h) + r_other(h) * (u_a(h) - u(h)), floor)
+    average_i(a, h) += w * r_i(h) * strategy_i(a | h)
 
 Everything is a vector over betting histories (`solvers.toepen.histories`): one view is looked up for all of them.
 
@@ -23,7 +24,10 @@ import numpy as np
 
 from cardtable import bits
 from cardtable.compiled import compiled
+from cardtable.elementwise import elementwise, larger, positive, share
+from cardtable.memory_hints import borrowed
 from solvers.toepen.blocks import CONTEXT, FREE, LABELS, PLACES, START, slot_of
+from solvers.toepen.histories import AFTER, BEFORE, CALLED, CHECKED, FIRST_BET, MOVER, NUM_BETS
 from solvers.toepen.views import (
     cards_played,
     context_word,
@@ -38,8 +42,8 @@ from toepen_spiel.state import HAND, LED_CARD, RANKS, SUITS, TURN
 # Columns of `nodes`.
 ORDER, NUM_CHILDREN, NEXT_CHILD, NUM_LABELS, STARTS = range(5)  # STARTS + player: where the player's block starts
 NODE_WORDS = 6
-# Vectors of a level. REACH + player, AFTER + player: own probabilities before and after the bet.
-REACH, AFTER, BETS, CALLS, VALUE, VALUE_AFTER = 0, 2, 4, 5, 6, 7
+# Vectors of a level. REACH + player, AFTER_BET + player: own probabilities before and after the bet.
+REACH, AFTER_BET, BETS, CALLS, VALUE, VALUE_AFTER = 0, 2, 4, 5, 6, 7
 NUM_VECTORS = 8
 # Columns of `children`.
 CARD, LABEL, SHARE = range(3)
@@ -64,10 +68,11 @@ class DealWork(NamedTuple):
     memories: np.ndarray
     nodes: np.ndarray
     children: np.ndarray
-    vectors: np.ndarray
+    vectors: np.ndarray  # [level, which, history], flat like the next three
     strategies: np.ndarray  # [level, label, history]
     child_values: np.ndarray  # [level, child, history]
-    stakes: np.ndarray
+    stakes: np.ndarray  # [turn, order, history]
+    turns: np.ndarray  # [turn, order, column of Histories]
     seen: np.ndarray
     own_numbers: np.ndarray
     cards: np.ndarray
@@ -77,146 +82,136 @@ class DealWork(NamedTuple):
     room: np.ndarray  # what one deal may need: numbers, views
 
 
-@compiled(error_model="numpy")  # division by zero is no error, so the loops run along vectors
-def _two_actions(regrets, start, size, chances):
+# Inner loops over histories.
+
+
+@elementwise("target")
+def _fill(target, *, number):
+    return number
+
+
+@elementwise("target")
+def _copy(target, source):
+    return source
+
+
+@elementwise("target")
+def _scale(target, source, *, factor):
+    return factor * source
+
+
+@elementwise("target")
+def _times(target, source, chances, *, factor):
+    return source * chances * factor
+
+
+@elementwise("target")
+def _add_scaled(target, source, *, factor):
+    return target + factor * source
+
+
+@elementwise("target")
+def _add_product(target, source, chances):
+    return target + source * chances
+
+
+@elementwise("chances")
+def _match_two(chances, first, second, *, half):
     """Regret matching between two actions: the probability of the second."""
-    first, second = regrets[start : start + size], regrets[start + size : start + 2 * size]
-    zero, half = np.float32(0.0), np.float32(0.5)
-    for place in range(size):
-        high = max(second[place], zero)
-        total = max(first[place], zero) + high
-        share = high / total
-        chances[place] = share if total > zero else half
+    high = positive(second)
+    return share(high, positive(first) + high, half)
 
 
-@compiled(error_model="numpy")  # division by zero is no error, so the loops run along vectors
-def _choose_label(regrets, start, num_labels, size, strategies, uniform):
-    """Regret matching among labels, history by history."""
-    zero = np.float32(0.0)
-    total = strategies[num_labels]
-    for place in range(size):
-        total[place] = zero
-    for label in range(num_labels):
-        row, out = regrets[start + label * size : start + label * size + size], strategies[label]
-        for place in range(size):
-            high = max(row[place], zero)
-            out[place] = high
-            total[place] += high
-    for label in range(num_labels):
-        out, even = strategies[label], uniform[label]
-        for place in range(size):
-            share = out[place] / total[place]
-            out[place] = share if total[place] > zero else even
+@elementwise("total")
+def _add_positive(total, regrets):
+    return total + positive(regrets)
 
 
-@compiled
-def _bet(vectors, mover, turn):
-    """Own probabilities after the bet."""
-    before, bets, first, called, checked = turn
-    other = 1 - mover
-    _move(vectors[REACH + mover], vectors[AFTER + mover], checked, before)
-    _move(vectors[REACH + other], vectors[AFTER + other], checked, before)
-    reach, answer = vectors[REACH + mover][first : first + bets], vectors[REACH + other][first : first + bets]
-    goes, answers = vectors[AFTER + mover][called : called + bets], vectors[AFTER + other][called : called + bets]
-    stays = vectors[AFTER + mover][checked + first : checked + first + bets]
-    chances, calls = vectors[BETS][:bets], vectors[CALLS][:bets]
-    for place in range(bets):
-        bet = reach[place] * chances[place]
-        goes[place] = bet
-        stays[place] = reach[place] - bet
-        answers[place] = answer[place] * calls[place]
+@elementwise("chances")
+def _match(chances, regrets, total, *, even):
+    """Regret matching among labels."""
+    return share(positive(regrets), total, even)
 
 
-@compiled
-def _move(values, out, start, size):
-    target = out[start : start + size]
-    for place in range(size):
-        target[place] = values[place]
+@elementwise("stays", "goes")
+def _bet_or_check(stays, goes, reach, chances):
+    bet = reach * chances
+    return reach - bet, bet
 
 
-@compiled
-def _average_two(averages, start, size, reach, reach_at, chances, weight):
-    first, second = averages[start : start + size], averages[start + size : start + 2 * size]
-    own = reach[reach_at : reach_at + size]
-    for place in range(size):
-        mass = weight * own[place]
-        part = mass * chances[place]
-        first[place] += mass - part
-        second[place] += part
+@elementwise("target")
+def _product(target, source, chances):
+    return source * chances
 
 
-@compiled
-def _average_label(averages, start, size, reach, chances, weight):
-    row = averages[start : start + size]
-    for place in range(size):
-        row[place] += weight * reach[place] * chances[place]
+@elementwise("first", "second")
+def _average_two(first, second, reach, chances, *, weight):
+    mass = weight * reach
+    part = mass * chances
+    return first + (mass - part), second + part
+
+
+@elementwise("averages")
+def _average(averages, reach, chances, *, weight):
+    return averages + weight * reach * chances
+
+
+@elementwise("regrets")
+def _regret(regrets, reach, better, value, *, sign, floor):
+    return larger(regrets + sign * reach * (better - value), floor)
+
+
+@elementwise("value", "checks", "bets", "folds", "calls")
+def _settle_bets(
+    value, checks, bets, folds, calls, check, call, bet_chances, call_chances, stakes, reach, answer, *,
+    sign, floor,
+):  # fmt: skip
+    """Values before the bet where there may be one, and regrets (checks, bets, folds, calls)."""
+    won = sign * stakes
+    bet = won + call_chances * (call - won)
+    mean = check + bet_chances * (bet - check)
+    mine = sign * answer
+    theirs = sign * reach * bet_chances
+    return (
+        mean,
+        larger(checks + mine * (check - mean), floor),
+        larger(bets + mine * (bet - mean), floor),
+        larger(folds - theirs * (won - bet), floor),
+        larger(calls - theirs * (call - bet), floor),
+    )
 
 
 @compiled
-def _regret(regrets, start, size, reach, better, value, weight, floor):
-    """Adds weight * reach * (better - value); regrets do not fall below the floor."""
-    row = regrets[start : start + size]
-    for place in range(size):
-        row[place] = max(row[place] + weight * reach[place] * (better[place] - value[place]), floor)
-
-
-@compiled
-def _settle_bets(regrets, starts, vectors, mover, turn, stakes, sign, weight, floor):
-    """Values before the bet where there may be one, and regrets of the bet and of its answer."""
-    _, bets, first, called, checked = turn
-    own, theirs = starts
-    value, after = vectors[VALUE][first : first + bets], vectors[VALUE_AFTER]
-    check, call = after[checked + first : checked + first + bets], after[called : called + bets]
-    chances, calls = vectors[BETS][:bets], vectors[CALLS][:bets]
-    reach, answer = vectors[REACH + mover][first : first + bets], vectors[REACH + 1 - mover][first : first + bets]
-    check_regret, bet_regret = regrets[own : own + bets], regrets[own + bets : own + 2 * bets]
-    fold_regret, call_regret = regrets[theirs : theirs + bets], regrets[theirs + bets : theirs + 2 * bets]
-    stake = stakes[first : first + bets]
-    for place in range(bets):
-        won = sign * stake[place]
-        bet = won + calls[place] * (call[place] - won)
-        mean = check[place] + chances[place] * (bet - check[place])
-        value[place] = mean
-        scale = sign * weight * answer[place]
-        check_regret[place] = max(check_regret[place] + scale * (check[place] - mean), floor)
-        bet_regret[place] = max(bet_regret[place] + scale * (bet - mean), floor)
-        scale = sign * weight * reach[place] * chances[place]
-        fold_regret[place] = max(fold_regret[place] - scale * (won - bet), floor)
-        call_regret[place] = max(call_regret[place] - scale * (call[place] - bet), floor)
-
-
-@compiled
-def _block(tables, places, context, length, num_labels):
+def _block(slots, size, places, context, length, num_labels):
     """Where a view's block starts; a new one if there is none."""
-    slots = tables.slots
     slot = slot_of(slots, places, context)
     if slots[slot, START] == FREE:
         slots[slot, PLACES], slots[slot, CONTEXT] = places, context
-        slots[slot, START], slots[slot, LABELS] = tables.size[USED_NUMBERS], num_labels
-        tables.size[USED_NUMBERS] += length
-        tables.size[USED_VIEWS] += 1
+        slots[slot, START], slots[slot, LABELS] = size[USED_NUMBERS], num_labels
+        size[USED_NUMBERS] += length
+        size[USED_VIEWS] += 1
     return slots[slot, START]
 
 
-@compiled
-def _enter(tables, histories, work, memory, level, weight):
+# The three steps are parts of one function: handing over all these arrays would take longer than the steps.
+
+
+@compiled(inline="always")
+def _enter(tables, work, memory, level, weight, width):
     """Looks up both players' blocks, makes their strategies, and adds these to the averages."""
-    node, state, vectors = work.nodes[level], work.states[level], work.vectors[level]
+    node, state, vectors = work.nodes[level], work.states[level], work.vectors
     order = node[ORDER]
-    mover = histories.mover[level, order]
-    turn = (
-        histories.before[level, order],
-        histories.bets[level, order],
-        histories.first[level, order],
-        histories.called[level, order],
-        histories.checked[level, order],
-    )
-    bets, first, after = histories.bets[level, order], histories.first[level, order], histories.after[level, order]
-    last = level == len(histories.mover) - 2
+    turn = work.turns[level, order]
+    mover, before, bets, first = turn[MOVER], turn[BEFORE], turn[NUM_BETS], turn[FIRST_BET]
+    after, called, checked = turn[AFTER], turn[CALLED], turn[CHECKED]
+    other = 1 - mover
+    at = level * NUM_VECTORS * width
+    last = level == work.turns.shape[0] - 2
     suits, ranks = state[SUITS], state[RANKS]
     played = cards_played(state)
-    num_labels = 1
-    for player in (1 - mover, mover):
+    num_labels, count = 1, 0
+    regrets, averages, half = tables.regrets, tables.averages, work.one[2]
+    for player in (other, mover):
         look(state, player, played, work.seen)
         places = places_word(work.suit_numbers, work.seen, state[HAND + player], suits, ranks, work.own_numbers)
         length = 2 * bets
@@ -225,182 +220,166 @@ def _enter(tables, histories, work, memory, level, weight):
             legal = legal_cards(state, state[HAND + player])
             count, num_labels = label_cards(work.own_numbers, legal, suits, ranks, cards, labels, shares)
             for index in range(count):
-                child = work.children[level, index]
-                child[CARD], child[LABEL], child[SHARE] = cards[index], labels[index], shares[index]
-            node[NUM_CHILDREN] = count
+                work.children[level, index, CARD], work.children[level, index, LABEL] = cards[index], labels[index]
+                work.children[level, index, SHARE] = shares[index]
             length += num_labels * after if num_labels > 1 else 0
         context = context_word(work.memories[level, player], player, level, order)
-        node[STARTS + player] = _block(tables, places, context, length, num_labels)
-    node[NUM_LABELS], node[NEXT_CHILD] = num_labels, 0
-    own, theirs = node[STARTS + mover], node[STARTS + 1 - mover]
+        node[STARTS + player] = _block(tables.slots, tables.size, places, context, length, num_labels)
+    node[NUM_LABELS], node[NEXT_CHILD], node[NUM_CHILDREN] = num_labels, 0, count
+    own, theirs = node[STARTS + mover], node[STARTS + other]
+    reach, answer = at + (REACH + mover) * width, at + (REACH + other) * width
+    reach_after, answer_after = at + (AFTER_BET + mover) * width, at + (AFTER_BET + other) * width
+    _copy(vectors, reach_after + checked, vectors, reach, before)
+    _copy(vectors, answer_after + checked, vectors, answer, before)
     if bets:
-        _two_actions(tables.regrets, own, bets, vectors[BETS])
-        _two_actions(tables.regrets, theirs, bets, vectors[CALLS])
-        _average_two(tables.averages, own, bets, vectors[REACH + mover], first, vectors[BETS], weight)
-        _average_two(tables.averages, theirs, bets, vectors[REACH + 1 - mover], first, vectors[CALLS], weight)
-    _bet(vectors, mover, turn)
+        chances, calls = at + BETS * width, at + CALLS * width
+        _match_two(vectors, chances, regrets, own, regrets, own + bets, half, bets)
+        _match_two(vectors, calls, regrets, theirs, regrets, theirs + bets, half, bets)
+        _average_two(averages, own, averages, own + bets, vectors, reach + first, vectors, chances, weight, bets)
+        _average_two(averages, theirs, averages, theirs + bets, vectors, answer + first, vectors, calls, weight, bets)
+        _bet_or_check(
+            vectors, reach_after + checked + first, vectors, reach_after + called,
+            vectors, reach + first, vectors, chances, bets,
+        )  # fmt: skip
+        _product(vectors, answer_after + called, vectors, answer + first, vectors, calls, bets)
     if num_labels > 1:
         start = own + 2 * bets
-        strategies, uniform = work.strategies[level], work.strategies[level, -1]
-        for index in range(node[NUM_CHILDREN]):
-            child = work.children[level, index]
-            uniform[child[LABEL]] = work.one[1] * child[SHARE] / np.float32(node[NUM_CHILDREN])
-        _choose_label(tables.regrets, start, num_labels, after, strategies, uniform)
+        strategies, row = work.strategies, level * work.children.shape[1] * width
+        total = at + VALUE * width  # which is not yet known
+        _fill(vectors, total, work.one[0], after)
         for label in range(num_labels):
-            _average_label(
-                tables.averages, start + label * after, after, vectors[AFTER + mover], strategies[label], weight
-            )
+            _add_positive(vectors, total, regrets, start + label * after, after)
+        for index in range(count):
+            label = work.children[level, index, LABEL]
+            even = work.one[1] * work.children[level, index, SHARE] / np.float32(count)
+            _match(strategies, row + label * width, regrets, start + label * after, vectors, total, even, after)
+        for label in range(num_labels):
+            where = start + label * after
+            _average(averages, where, vectors, reach_after, strategies, row + label * width, weight, after)
     if last:
-        node[NUM_CHILDREN] = 0
         first_wins = beats(state, bits.lowest(state[HAND + mover]), state[LED_CARD]) == (mover == 0)
         sign = work.one[1] if first_wins else -work.one[1]
-        _scaled(work.stakes[level + 1, order], sign, vectors[VALUE_AFTER], after)
+        stakes = ((level + 1) * work.turns.shape[1] + order) * width
+        _scale(vectors, at + VALUE_AFTER * width, work.stakes, stakes, sign, after)
 
 
-@compiled
-def _scaled(values, sign, out, size):
-    for place in range(size):
-        out[place] = sign * values[place]
-
-
-@compiled
-def _descend(histories, work, memory, level):
+@compiled(inline="always")
+def _descend(work, memory, level, width):
     """To the next child."""
-    node, vectors, below = work.nodes[level], work.vectors[level], work.vectors[level + 1]
-    child = work.children[level, node[NEXT_CHILD]]
+    node, vectors = work.nodes[level], work.vectors
+    index = node[NEXT_CHILD]
+    card, label, share_of = (
+        work.children[level, index, CARD],
+        work.children[level, index, LABEL],
+        work.children[level, index, SHARE],
+    )
     node[NEXT_CHILD] += 1
     order = node[ORDER]
-    mover, after = histories.mover[level, order], histories.after[level, order]
+    mover, after = work.turns[level, order, MOVER], work.turns[level, order, AFTER]
     state = work.states[level + 1]
-    state[:] = work.states[level]
+    for word in range(len(state)):
+        state[word] = work.states[level, word]
     memories = work.memories[level + 1]
-    memories[:] = work.memories[level]
-    remember(memories, memory, work.classes, state, child[CARD], mover)
-    play_card(state, child[CARD])
+    memories[0], memories[1] = work.memories[level, 0], work.memories[level, 1]
+    remember(memories, memory, work.classes, state, card, mover)
+    play_card(state, card)
     work.nodes[level + 1, ORDER] = order << 1 | state[TURN] if level % 2 == 1 else order
-    _move(vectors[AFTER + 1 - mover], below[REACH + 1 - mover], 0, after)
+    at = level * NUM_VECTORS * width
+    below = at + NUM_VECTORS * width
+    mine, theirs = mover * width, (1 - mover) * width
+    _copy(vectors, below + REACH * width + theirs, vectors, at + AFTER_BET * width + theirs, after)
+    goes, comes = below + REACH * width + mine, at + AFTER_BET * width + mine
     if node[NUM_LABELS] == 1:
-        _scaled(vectors[AFTER + mover], work.one[child[SHARE]], below[REACH + mover], after)
+        _scale(vectors, goes, vectors, comes, work.one[share_of], after)
     else:
-        _product(
-            vectors[AFTER + mover],
-            work.strategies[level, child[LABEL]],
-            work.one[child[SHARE]],
-            below[REACH + mover],
-            after,
-        )
+        row = (level * work.children.shape[1] + label) * width
+        _times(vectors, goes, vectors, comes, work.strategies, row, work.one[share_of], after)
 
 
-@compiled
-def _product(values, chances, share, out, size):
-    for place in range(size):
-        out[place] = values[place] * chances[place] * share
-
-
-@compiled
-def _weighted(values, chances, share, out, size):
-    for place in range(size):
-        out[place] += values[place] * chances[place] * share
-
-
-@compiled
-def _plus(values, share, out, size):
-    for place in range(size):
-        out[place] += values[place] * share
-
-
-@compiled
-def _leave(tables, histories, work, level, weight, floor):
+@compiled(inline="always")
+def _leave(tables, work, level, floor, width):
     """Values of a node and regrets, from the values of its children."""
-    node, vectors = work.nodes[level], work.vectors[level]
+    node, vectors = work.nodes[level], work.vectors
     order = node[ORDER]
-    mover, after = histories.mover[level, order], histories.after[level, order]
-    turn = (
-        histories.before[level, order],
-        histories.bets[level, order],
-        histories.first[level, order],
-        histories.called[level, order],
-        histories.checked[level, order],
-    )
-    before, bets, _, _, checked = turn
+    turn = work.turns[level, order]
+    mover, before, bets, first = turn[MOVER], turn[BEFORE], turn[NUM_BETS], turn[FIRST_BET]
+    after, called, checked = turn[AFTER], turn[CALLED], turn[CHECKED]
+    at = level * NUM_VECTORS * width
     sign = work.one[1] if mover == 0 else -work.one[1]
-    values, value_after = work.child_values[level], vectors[VALUE_AFTER]
+    value, value_after = at + VALUE * width, at + VALUE_AFTER * width
     own, theirs = node[STARTS + mover], node[STARTS + 1 - mover]
     count, num_labels = node[NUM_CHILDREN], node[NUM_LABELS]
+    values, most = work.child_values, work.children.shape[1]
+    children = level * most * width
+    regrets = tables.regrets
     if count:
-        _scaled(value_after, work.one[0], value_after, after)
+        _fill(vectors, value_after, work.one[0], after)
     if num_labels == 1:
         for index in range(count):
-            _plus(values[index], work.one[count], value_after, after)
+            _add_scaled(vectors, value_after, values, children + index * width, work.one[count], after)
     else:
-        means = work.child_values[level + 1]  # of labels; those of the level below are settled
+        means = children + most * width  # of labels; those of the level below are settled
         for label in range(num_labels):
-            _scaled(means[label], work.one[0], means[label], after)
+            _fill(values, means + label * width, work.one[0], after)
         for index in range(count):
-            child = work.children[level, index]
-            _plus(values[index], work.one[child[SHARE]], means[child[LABEL]], after)
+            label, factor = work.children[level, index, LABEL], work.one[work.children[level, index, SHARE]]
+            _add_scaled(values, means + label * width, values, children + index * width, factor, after)
+        strategies, row = work.strategies, level * most * width
         for label in range(num_labels):
-            _weighted(means[label], work.strategies[level, label], work.one[1], value_after, after)
+            here = label * width
+            _add_product(vectors, value_after, values, means + here, strategies, row + here, after)
+        theirs_after = at + (AFTER_BET + 1 - mover) * width
         for label in range(num_labels):
             _regret(
-                tables.regrets,
-                own + 2 * bets + label * after,
-                after,
-                vectors[AFTER + 1 - mover],
-                means[label],
-                value_after,
-                sign * weight,
-                floor,
-            )
-    _copy_from(value_after, checked, vectors[VALUE], before)
+                regrets, own + 2 * bets + label * after, vectors, theirs_after, values, means + label * width,
+                vectors, value_after, sign, floor, after,
+            )  # fmt: skip
+    _copy(vectors, value, vectors, value_after + checked, before)
     if bets:
-        stakes = work.stakes[level, order]
-        _settle_bets(tables.regrets, (own, theirs), vectors, mover, turn, stakes, sign, weight, floor)
-
-
-@compiled
-def _copy_from(values, start, out, size):
-    source = values[start : start + size]
-    for place in range(size):
-        out[place] = source[place]
+        _settle_bets(
+            vectors, value + first, regrets, own, regrets, own + bets, regrets, theirs, regrets, theirs + bets,
+            vectors, value_after + checked + first, vectors, value_after + called,
+            vectors, at + BETS * width, vectors, at + CALLS * width,
+            work.stakes, (level * work.turns.shape[1] + order) * width + first,
+            vectors, at + (REACH + mover) * width + first, vectors, at + (REACH + 1 - mover) * width + first,
+            sign, floor, bets,
+        )  # fmt: skip
 
 
 @compiled(nogil=True)
-def run_deals(tables, histories, work, memory, weights, average_weights, floor):
+def run_deals(tables, work, memory, weights, floor):
     """So many deals as there are weights; stops earlier when a deal may not find room. Returns how many were done."""
+    tables, work = borrowed(tables), borrowed(work)
+    size, room = tables.size, work.room
+    width = len(work.stakes) // (work.turns.shape[0] * work.turns.shape[1])
+    most = work.children.shape[1]
     for number in range(len(weights)):
-        if tables.size[USED_NUMBERS] + work.room[USED_NUMBERS] > len(tables.regrets) or 2 * (
-            tables.size[USED_VIEWS] + work.room[USED_VIEWS]
-        ) > len(tables.slots):
+        enough = size[USED_NUMBERS] + room[USED_NUMBERS] <= len(tables.regrets)
+        if not enough or 2 * (size[USED_VIEWS] + room[USED_VIEWS]) > len(tables.slots):
             return number
-        weight, average_weight = weights[number], average_weights[number]
         work.states[0, :] = work.root
         deal(work.states[0], work.generator)
         work.memories[0, :] = 0
         work.nodes[0, :] = 0
-        work.vectors[0, REACH, 0] = work.one[1]
-        work.vectors[0, REACH + 1, 0] = work.one[1]
+        work.vectors[REACH * width] = work.one[1]
+        work.vectors[(REACH + 1) * width] = work.one[1]
         level = 0
         entering = True
         while True:
             if entering:
-                _enter(tables, histories, work, memory, level, average_weight)
-            node = work.nodes[level]
-            if node[NEXT_CHILD] < node[NUM_CHILDREN]:
-                _descend(histories, work, memory, level)
+                _enter(tables, work, memory, level, weights[number], width)
+            if work.nodes[level, NEXT_CHILD] < work.nodes[level, NUM_CHILDREN]:
+                _descend(work, memory, level, width)
                 level += 1
                 entering = True
                 continue
-            _leave(tables, histories, work, level, weight, floor)
+            _leave(tables, work, level, floor, width)
             if level == 0:
                 break
-            above = work.nodes[level - 1]
-            _move(
-                work.vectors[level, VALUE],
-                work.child_values[level - 1, above[NEXT_CHILD] - 1],
-                0,
-                histories.before[level, node[ORDER]],
-            )
+            child = (level - 1) * most + work.nodes[level - 1, NEXT_CHILD] - 1
+            before = work.turns[level, work.nodes[level, ORDER], BEFORE]
+            value = (level * NUM_VECTORS + VALUE) * width
+            _copy(work.child_values, child * width, work.vectors, value, before)
             level -= 1
             entering = False
     return len(weights)

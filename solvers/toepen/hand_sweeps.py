@@ -17,8 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cardtable.compiled import compiled
+from cardtable.elementwise import elementwise, larger, positive, share, where_positive
+from cardtable.memory_hints import prefetch
 
 REGRETS, BEST_RESPONSE = range(2)
+NODES_AHEAD = 4  # whose plans are fetched early
+FLOATS_IN_A_LINE = 16
 
 
 class Turn(NamedTuple):
@@ -42,86 +46,154 @@ class Scratch(NamedTuple):
     ends: np.ndarray
     folds: np.ndarray
     before: np.ndarray
+    totals: np.ndarray
 
 
-@compiled
-def _sum_nodes(layer, view, plan, other_after, met, ends, size, last):
-    """The other's plans weighted by chance, and on the last turn with the sign of the result."""
-    first, end = layer.first_node[view], layer.first_node[view + 1]
-    for place in range(size):
-        met[place] = np.float32(0.0)
-        ends[place] = np.float32(0.0)
-    for node in range(first, end):
-        start = other_after[layer.other[node]]
-        theirs = plan[start : start + size]
-        weight = layer.weight[node]
-        for place in range(size):
-            met[place] += weight * theirs[place]
-        if last:
-            sign = weight if layer.wins[node] == 1 else -weight
-            for place in range(size):
-                ends[place] += sign * theirs[place]
+# Inner loops over histories.
 
 
-@compiled
-def _fold_values(met, folds, stakes, numbers, own_turn):
-    bets, first, checked, called = numbers
-    stake, called_on = stakes[first : first + bets], met[called : called + bets]
-    if own_turn:  # the other folds as often as he does not call
-        stays = met[checked + first : checked + first + bets]
-        for place in range(bets):
-            folds[place] = stake[place] * (stays[place] - called_on[place])
-    else:
-        for place in range(bets):
-            folds[place] = -stake[place] * called_on[place]
+@elementwise("target")
+def _clear(target, *, nothing):
+    return nothing
 
 
-@compiled
-def _two_ways(first_values, second_values, first_regrets, second_regrets, values, size, discounts):
+@elementwise("target")
+def _copy(target, source):
+    return source
+
+
+@elementwise("target")
+def _add(target, source):
+    return target + source
+
+
+@elementwise("target")
+def _add_times(target, source, *, weight):
+    return target + weight * source
+
+
+@elementwise("target")
+def _larger(target, first, second):
+    return larger(first, second)
+
+
+@elementwise("lost", "won")
+def _settle(lost, won, stakes):
+    """From the plans that lose and those that win: all of them, and what they are worth at the end."""
+    return lost + won, (won - lost) * stakes
+
+
+@elementwise("folds")
+def _bet_values(folds, stakes, stays, goes, on):
+    """What a bet is worth to her: the other folds as often as he does not call."""
+    return stakes * (stays - goes) + on
+
+
+@elementwise("folds")
+def _fold_values(folds, stakes, goes):
+    return -stakes * goes
+
+
+@elementwise("values", "first_regrets", "second_regrets")
+def _two_ways(values, first_regrets, second_regrets, first_values, second_values, *, kept, negative_kept, half):
     """Values of a choice between two actions by regret matching, and new regrets."""
-    positive, negative = discounts
-    nothing, half = np.float32(0.0), np.float32(0.5)
-    for place in range(size):
-        first_regret, second_regret = first_regrets[place], second_regrets[place]
-        first_share, second_share = max(first_regret, nothing), max(second_regret, nothing)
-        total = first_share + second_share
-        first_value, second_value = first_values[place], second_values[place]
-        share = first_share / total if total > nothing else half
-        value = second_value + share * (first_value - second_value)
-        values[place] = value
-        first_regrets[place] = (positive if first_regret > nothing else negative) * first_regret + (first_value - value)
-        second_regrets[place] = (positive if second_regret > nothing else negative) * second_regret + (
-            second_value - value
-        )
+    first = positive(first_regrets)
+    value = second_values + share(first, first + positive(second_regrets), half) * (first_values - second_values)
+    return (
+        value,
+        where_positive(first_regrets, kept, negative_kept) * first_regrets + (first_values - value),
+        where_positive(second_regrets, kept, negative_kept) * second_regrets + (second_values - value),
+    )
+
+
+@elementwise("totals", "expected", "mean")
+def _weigh(totals, expected, mean, regrets, values):
+    weight = positive(regrets)
+    return totals + weight, expected + weight * values, mean + values
+
+
+@elementwise("expected")
+def _expect(expected, totals, mean, *, even):
+    return share(expected, totals, mean * even)
+
+
+@elementwise("regrets")
+def _regret(regrets, values, expected, *, kept, negative_kept):
+    return where_positive(regrets, kept, negative_kept) * regrets + (values - expected)
+
+
+@elementwise("total")
+def _add_positive(total, regrets):
+    return total + positive(regrets)
+
+
+@elementwise("plan")
+def _play(plan, above, regrets, *, even):
+    """`plan` has the sum of positive regrets."""
+    return above * share(positive(regrets), plan, even)
+
+
+@elementwise("stays", "goes")
+def _bet_or_check(stays, goes, check_regrets, bet_regrets, *, half, one):
+    check = positive(check_regrets)
+    part = share(check, check + positive(bet_regrets), half)
+    return stays * part, stays * (one - part)
+
+
+@elementwise("goes")
+def _call(goes, stays, call_regrets, fold_regrets, *, half):
+    call = positive(call_regrets)
+    return stays * share(call, call + positive(fold_regrets), half)
 
 
 @compiled
-def _decide(values, regrets, start, count, size, best_response, discounts):
+def _sum_plans(nodes, others, weights, plan, other_after, met, size):
+    """The other's plans weighted by chance, over some nodes."""
+    first, end = nodes
+    _clear(met, 0, np.float32(0.0), size)
+    for node in range(first, end):
+        _fetch(plan, other_after[others[min(node + NODES_AHEAD, len(others) - 1)]], size)
+        _add_times(met, 0, plan, other_after[others[node]], weights[node], size)
+
+
+@compiled
+def _sum_last_plans(nodes, others, weights, wins, plan, other_after, lost, won, size):
+    """The same on the last turn: those that she loses against, and those that she wins against."""
+    first, end = nodes
+    _clear(lost, 0, np.float32(0.0), size)
+    _clear(won, 0, np.float32(0.0), size)
+    for node in range(first, end):
+        _fetch(plan, other_after[others[min(node + NODES_AHEAD, len(others) - 1)]], size)
+        if wins[node] == 1:
+            _add_times(won, 0, plan, other_after[others[node]], weights[node], size)
+        else:
+            _add_times(lost, 0, plan, other_after[others[node]], weights[node], size)
+
+
+@compiled
+def _fetch(plan, start, size):
+    for place in range(0, size, FLOATS_IN_A_LINE):
+        prefetch(plan, start + place)
+
+
+@compiled
+def _decide(values, place, regrets, start, count, size, best_response, totals, expected, mean, discounts):
     """Values of a choice of a card, into its first row; with regret matching also new regrets."""
-    positive, negative = discounts
+    if best_response:
+        for action in range(1, count):
+            _larger(values, place, values, place, values, place + action * size, size)
+        return
     nothing = np.float32(0.0)
-    for place in range(size):
-        if best_response:
-            best = values[place]
-            for action in range(1, count):
-                best = max(best, values[place + action * size])
-            values[place] = best
-            continue
-        total, expected, mean = nothing, nothing, nothing
-        for action in range(count):
-            regret, value = regrets[start + action * size + place], values[place + action * size]
-            if regret > nothing:
-                total += regret
-                expected += regret * value
-            mean += value
-        expected = expected / total if total > nothing else mean / np.float32(count)
-        for action in range(count):
-            at = start + action * size + place
-            regret = regrets[at]
-            regrets[at] = (positive if regret > nothing else negative) * regret + (
-                values[place + action * size] - expected
-            )
-        values[place] = expected
+    _clear(totals, 0, nothing, size)
+    _clear(expected, 0, nothing, size)
+    _clear(mean, 0, nothing, size)
+    for action in range(count):
+        _weigh(totals, 0, expected, 0, mean, 0, regrets, start + action * size, values, place + action * size, size)
+    _expect(expected, 0, totals, 0, mean, 0, np.float32(1.0) / np.float32(count), size)
+    kept, negative_kept = discounts
+    for action in range(count):
+        _regret(regrets, start + action * size, values, place + action * size, expected, 0, kept, negative_kept, size)
+    _copy(values, place, expected, 0, size)
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -134,7 +206,12 @@ def back_up(player, turn, layer, views, other, values, above, values_above, regr
     plan, other_after = other
     best_response = mode == BEST_RESPONSE
     last = len(layer.wins) > 0
-    met, ends, folds, before = scratch.met, scratch.ends, scratch.folds, scratch.before
+    # Functions get the arrays they need: a whole layer would be copied at every call.
+    first_node, others, weights, wins = layer.first_node, layer.other, layer.weight, layer.wins
+    parents, labels = layer.parent, layer.label
+    kept, negative_kept = discounts
+    half = np.float32(0.5)
+    met, ends, folds, before, totals = scratch.met, scratch.ends, scratch.folds, scratch.before, scratch.totals
     place = 0
     for view in range(first_view, end_view):
         order = layer.order[view]
@@ -143,58 +220,55 @@ def back_up(player, turn, layer, views, other, values, above, values_above, regr
         first, checked, called = turn.first[order], turn.checked[order], turn.called[order]
         start = layer.regrets[view]
         count = max(1, layer.num_labels[view])
-        if bets or last:
-            _sum_nodes(layer, view, plan, other_after, met, ends, after, last)
+        nodes = first_node[view], first_node[view + 1]
         if last:
-            count = 1
-            stakes = turn.final_stakes[order]
-            for history in range(after):
-                ends[history] *= stakes[history]
-            rows = ends[:after]
+            _sum_last_plans(nodes, others, weights, wins, plan, other_after, met, ends, after)
+        elif bets:
+            _sum_plans(nodes, others, weights, plan, other_after, met, after)
+        if last:
+            _settle(met, 0, ends, 0, turn.final_stakes[order], 0, after)
+            rows, row = ends, 0
         else:
-            rows = values[place : place + count * after]
+            rows, row = values, place
             place += count * after
             if count > 1:
-                _decide(rows, regrets, start + 2 * bets, count, after, best_response, discounts)
-        for history in range(size):
-            before[history] = rows[checked + history]
+                _decide(
+                    values, row, regrets, start + 2 * bets, count, after, best_response, totals, ends, before, discounts
+                )
+        _copy(before, 0, rows, row + checked, size)
         if bets:
-            _fold_values(met, folds, turn.stakes[order], (bets, first, checked, called), own_turn)
-            on = rows[called : called + bets]
+            stakes = turn.stakes[order]
+            on = row + called
             # Her own turn: check, or bet and be called or not. The other's: call or fold, next to a check.
             if own_turn:
-                ways = rows[checked + first : checked + first + bets]
-                for bet in range(bets):
-                    folds[bet] += on[bet]
+                _bet_values(folds, 0, stakes, first, met, checked + first, met, called, rows, on, bets)
+                on = row + checked + first
             else:
-                ways = on
-            chosen = met[:bets]
+                _fold_values(folds, 0, stakes, first, met, called, bets)
             if best_response:
-                for bet in range(bets):
-                    chosen[bet] = max(ways[bet], folds[bet])
+                _larger(met, 0, rows, on, folds, 0, bets)
             else:
-                first_regrets = regrets[start : start + bets]
-                second_regrets = regrets[start + bets : start + 2 * bets]
-                _two_ways(ways, folds, first_regrets, second_regrets, chosen, bets, discounts)
-            for bet in range(bets):
-                before[first + bet] = chosen[bet] if own_turn else before[first + bet] + chosen[bet]
-        _hand_up(layer, above, view, before, size, values_above)
+                _two_ways(
+                    met, 0, regrets, start, regrets, start + bets, rows, on, folds, 0, kept, negative_kept, half, bets
+                )
+            if own_turn:
+                _copy(before, first, met, 0, bets)
+            else:
+                _add(before, first, met, 0, bets)
+        _hand_up(parents[view], labels[view], above, view, before, size, values_above)
 
 
 @compiled
-def _hand_up(layer, above, view, before, size, values_above):
+def _hand_up(parent, label, above, view, before, size, values_above):
     """To one of the cards of the view above, or into the sum over cards of the other player."""
     offsets, first, num_labels = above
-    parent = layer.parent[view]
     if parent < 0:
         at = view * size - first
     else:
         at = offsets[parent] - first
-        if layer.label[view] >= 0 and num_labels[parent] > 1:
-            at += layer.label[view] * size
-    target = values_above[at : at + size]
-    for history in range(size):
-        target[history] += before[history]
+        if label >= 0 and num_labels[parent] > 1:
+            at += label * size
+    _add(values_above, at, before, 0, size)
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -206,42 +280,28 @@ def forward(player, turn, layer, views, above, above_plan, above_regrets, regret
         size, bets = turn.before[order], turn.bets[order]
         first, checked, called = turn.first[order], turn.checked[order], turn.called[order]
         start, parent = layer.after[view], layer.parent[view]
-        stays = plan[start + checked : start + checked + size]
         if parent < 0:
-            for history in range(size):
-                stays[history] = one
+            _clear(plan, start + checked, one, size)
         else:
-            source = above_plan[above.after[parent] : above.after[parent] + size]
+            source = above.after[parent]
             count = above.num_labels[parent]
             if layer.label[view] < 0 or count <= 1:
-                for history in range(size):
-                    stays[history] = source[history]
+                _copy(plan, start + checked, above_plan, source, size)
             else:
                 cards = above.regrets[parent] + 2 * bets_above[above.order[parent]]
                 own = cards + layer.label[view] * size
-                for history in range(size):
-                    total = nothing
-                    for action in range(count):
-                        total += max(above_regrets[cards + action * size + history], nothing)
-                    share = max(above_regrets[own + history], nothing) / total
-                    stays[history] = source[history] * (share if total > nothing else one / np.float32(count))
-        at = layer.regrets[view]
-        goes = plan[start + called : start + called + bets]
-        reach = plan[start + checked + first : start + checked + first + bets]
-        own_turn = turn.mover[order] == player
-        for bet in range(bets):
-            first_share, second_share = max(regrets[at + bet], nothing), max(regrets[at + bets + bet], nothing)
-            share = first_share / (first_share + second_share)
-            share = share if first_share + second_share > nothing else half
-            if own_turn:  # check or bet
-                goes[bet] = reach[bet] * (one - share)
-                reach[bet] = reach[bet] * share
-            else:  # call or fold
-                goes[bet] = reach[bet] * share
+                _clear(plan, start + checked, nothing, size)
+                for action in range(count):
+                    _add_positive(plan, start + checked, above_regrets, cards + action * size, size)
+                even = one / np.float32(count)
+                _play(plan, start + checked, above_plan, source, above_regrets, own, even, size)
+        at, stays = layer.regrets[view], start + checked + first
+        if turn.mover[order] == player:
+            _bet_or_check(plan, stays, plan, start + called, regrets, at, regrets, at + bets, half, one, bets)
+        else:
+            _call(plan, start + called, plan, stays, regrets, at, regrets, at + bets, half, bets)
 
 
 @compiled(nogil=True)
 def add_plan(average, plan, weight, start, end):
-    target, source = average[start:end], plan[start:end]
-    for place in range(len(target)):
-        target[place] += weight * source[place]
+    _add_times(average, start, plan, start, weight, end - start)

@@ -23,6 +23,7 @@ from cardtable.compiled import compiled
 from toepen_spiel.state import BETTING, CARDS_PLAYED, HAND_SIZE, history_entry
 
 NOBODY = 0  # who bet last: 0 nobody, 1 + player
+MOVER, BEFORE, FIRST_BET, NUM_BETS, AFTER, CHECKED, CALLED = range(7)  # columns of `Histories.packed`
 
 
 class Histories(NamedTuple):
@@ -46,6 +47,14 @@ class Histories(NamedTuple):
     def width(self) -> int:
         """The most histories there are."""
         return int(self.before.max())
+
+    def packed(self) -> np.ndarray:
+        """[turn, order, column]: one array for compiled code."""
+        return np.stack(self[: CALLED + 1], axis=-1)
+
+    def kinds(self) -> np.ndarray:
+        """[turn, order, history] before the bet: with as many calls and the same last bettor they are of a kind."""
+        return 3 * self.calls + self.bettor
 
     def most_before(self, turn: int) -> int:
         return int(self.before[turn].max())

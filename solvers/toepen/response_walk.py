@@ -11,7 +11,13 @@ of the rows and v(h) what the rest is worth to her, both before the turn's bet,
 
 What she wins with a policy of her own is found on the way, with sums in the place of maxima.
 
-His rows are written when he plays a card; her bets only extend them, at one end, so all her cards share them.
+His rows are written when he plays a card; her bets only extend them, at one end, so all her cards share them. In the
+last trick each has one card, so it is one node, where most of the time goes.
+
+Suits in which nothing was played and in which her cards are the same are *twins*: exchanging them changes nothing, as
+policies over views treat suits alike. Of cards that are twins one is walked, and counts for all.
+
+Functions get the arrays they need and not whole workspaces: numba hands every array of a tuple over at every call.
 """
 
 from __future__ import annotations
@@ -22,74 +28,175 @@ import numpy as np
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
-from solvers.toepen.blocks import FREE, START, slot_of
+from cardtable.elementwise import elementwise, larger, positive
+from cardtable.memory_hints import borrowed
+from solvers.toepen.blocks import FREE
+from solvers.toepen.histories import AFTER, BEFORE, CALLED, CHECKED, FIRST_BET, MOVER, NUM_BETS
+from solvers.toepen.parts import FIRST, MASK, part_of, place_of
 from solvers.toepen.views import (
-    MINE,
+    NOTHING,
     context_word,
     label_cards,
     look,
-    number_with_lead,
+    one_card_number,
     one_suit_word,
     places_word,
     remember,
-    suit_number,
 )
-from toepen_spiel.rules import beats, legal_cards, play_card
-from toepen_spiel.state import HAND, LED_CARD, RANKS, SUITS, TURN
+from toepen_spiel.rules import legal_cards, play_card
+from toepen_spiel.state import HAND, RANKS, SUITS, TURN, VOID
 
 # Columns of `nodes`.
 ORDER, BUFFER, LOW, HIGH, NUM_CHILDREN, NEXT_CHILD, OWN_BETS, OWN_CARDS, OWN_STRIDE = range(9)
 NODE_WORDS = 9
 # Columns of `children`.
-CARD, CHILD_LOW, CHILD_HIGH, LABEL, SHARE = range(5)
-CHILD_WORDS = 5
-# Vectors of a level.
-FOLDS, BEST_AFTER, OWN_AFTER, BEST, OWN, OWN_CHOICE = range(6)
-NUM_VECTORS = 6
+CARD, CHILD_LOW, CHILD_HIGH, LABEL, SHARE, TWINS = range(6)
+CHILD_WORDS = 6
+# Vectors of a level: what is folded; values after and before the bet; and in the last trick what bets add to checks.
+FOLDS, BEST_AFTER, OWN_AFTER, BEST, OWN, BEST_BETS, OWN_BETS_ADD = range(7)
+NUM_VECTORS = 7
 # Columns of `found`: where his block for a hand stands among the numbers; of `pairs`: a card he may play.
 BETS, CARDS, STRIDE, FIRST_PAIR = range(4)
 FOUND_WORDS = 4
-PAIR_WORDS = 3
+PAIR_WORDS = 3  # card, label, and how many cards have the label: ALONE if it is his only card
+ALONE = 0
 # Columns of `buffers`: where the hands and rows of his n-th card start, and how long a row is.
 HANDS, ROWS, LENGTH = range(3)
-# `cursor`
-LEVEL, STAGE = range(2)
-ENTER, LOOKED_UP, GO_ON, DONE = range(4)
+# Columns of `suit_of`: where the suit of a card begins, and its size as a card set.
+SUIT_SHIFT, SUIT_MASK = range(2)
 
 
 class Policy(NamedTuple):
-    """What the walk looks up. Blocks stand behind the uniform ones, at `base`."""
+    """What the walk looks up: parts, and numbers. In front of all blocks stand uniform ones."""
 
-    slots: np.ndarray
+    contexts: np.ndarray
+    keys: np.ndarray
+    starts: np.ndarray
     numbers: np.ndarray
     uniform: np.ndarray  # where the choice among cards starts that is uniform, by composition of labels
-    base: int
     suit_numbers: np.ndarray
-    memory: int
-    classes: np.ndarray
+    classes: np.ndarray  # of ranks, in memories
 
 
 class Work(NamedTuple):
-    """Everything a walk writes."""
+    """Everything a walk writes, and the betting."""
 
     states: np.ndarray
     memories: np.ndarray
     nodes: np.ndarray
     children: np.ndarray
-    vectors: np.ndarray
+    vectors: np.ndarray  # [level, which, history], flat
     hands: np.ndarray
     rows: np.ndarray
     buffers: np.ndarray
     found: np.ndarray
     pairs: np.ndarray
     seen: np.ndarray
-    seen_by_her: np.ndarray
     own_numbers: np.ndarray
+    twins: np.ndarray  # by suit: how many suits it stands for, 0 if another one stands for it
     cursors: np.ndarray
     cards: np.ndarray  # three lists: cards, labels, shares
     row: np.ndarray
-    stakes: np.ndarray  # like `calls` of the histories, plus one
-    cursor: np.ndarray
+    suit_of: np.ndarray
+    turns: np.ndarray  # [turn, order, column of Histories]
+    stakes: np.ndarray  # [turn, order, history] before the bet, flat
+
+
+# Inner loops over histories.
+
+
+@elementwise("target")
+def _fill(target, *, number):
+    return number
+
+
+@elementwise("target")
+def _copy(target, source):
+    return source
+
+
+@elementwise("target")
+def _add(target, source):
+    return target + source
+
+
+@elementwise("target")
+def _add_times(target, source, *, factor):
+    return target + factor * source
+
+
+@elementwise("target")
+def _larger(target, source):
+    return larger(target, source)
+
+
+@elementwise("target")
+def _times(target, source, chances, *, share):
+    return source * chances * share
+
+
+@elementwise("target")
+def _add_product(target, source, chances, *, share):
+    return target + chances * share * source
+
+
+@elementwise("goes", "folds")
+def _answer(goes, folds, reach, calls):
+    """Her bet: what he calls, and the sum of what he folds."""
+    called = reach * calls
+    return called, folds + (reach - called)
+
+
+@elementwise("stays", "goes", "folds")
+def _bet_or_check(stays, goes, folds, reach, chances):
+    """His bet: what he checks, what he bets, and the sum of that."""
+    bet = reach * chances
+    return reach - bet, bet, folds + bet
+
+
+@elementwise("stays", "goes", "folds")
+def _last_bet(stays, goes, folds, reach, chances, *, sign):
+    """His bet before the last card: the result is added at once."""
+    bet = reach * chances
+    return stays + sign * (reach - bet), goes + sign * bet, folds + bet
+
+
+@elementwise("best", "own")
+def _bet_on_a_win(best, own, reach, calls, bets):
+    """What betting adds to checking if she wins: a call pays one more."""
+    more = reach * calls
+    return best + more, own + bets * more
+
+
+@elementwise("best", "own")
+def _bet_on_a_loss(best, own, reach, calls, bets, stakes, *, one):
+    """The same if she loses: he may fold, or win one more."""
+    double = stakes + stakes
+    more = reach * (double - calls * (double + one))
+    return best + positive(more), own + bets * more
+
+
+@elementwise("best", "own")
+def _settle(best, own, stakes):
+    value = best * stakes
+    return value, value
+
+
+@elementwise("best", "own")
+def _her_choice(best, own, folds, stakes, chances, on_best, on_own):
+    """Check or bet."""
+    folded = folds * stakes
+    return larger(best, on_best + folded), own + chances * (on_own + folded - own)
+
+
+@elementwise("best", "own")
+def _her_answer(best, own, folds, stakes, chances, on_best, on_own):
+    """Call or fold, beside what happens if he checks."""
+    folded = folds * stakes
+    return best + larger(on_best, -folded), own + (chances * (on_own + folded) - folded)
+
+
+# Looking up.
 
 
 @compiled
@@ -105,176 +212,100 @@ def _composition(count, labels, shares):
 
 
 @compiled
-def _her_block(policy, histories, work, seat, played):
-    """Her own block, and the cards she may play as children of the node."""
-    level = work.cursor[LEVEL]
-    state, node = work.states[level], work.nodes[level]
-    order = node[ORDER]
-    cards, labels, shares = work.cards[0], work.cards[1], work.cards[2]
-    look(state, seat, played, work.seen)
-    hand = state[HAND + seat]
-    places = places_word(policy.suit_numbers, work.seen, hand, state[SUITS], state[RANKS], work.own_numbers)
-    context = context_word(work.memories[level, seat], seat, level, order)
-    start = policy.slots[slot_of(policy.slots, places, context), START]
-    node[OWN_BETS] = 0 if start == FREE else policy.base + start
-    if histories.mover[level, order] != seat:
-        return
-    legal = legal_cards(state, hand)
-    count, num_labels = label_cards(work.own_numbers, legal, state[SUITS], state[RANKS], cards, labels, shares)
-    for index in range(count):
-        child = work.children[level, index]
-        child[CARD], child[LABEL], child[SHARE] = cards[index], labels[index], shares[index]
-        child[CHILD_LOW], child[CHILD_HIGH] = node[LOW], node[HIGH]
-    node[NUM_CHILDREN] = count
-    if num_labels > 1 and start != FREE:
-        node[OWN_CARDS] = policy.base + start + histories.bets[level, order]
-        node[OWN_STRIDE] = histories.after[level, order]
-    else:
-        node[OWN_CARDS] = policy.uniform[_composition(count, labels, shares)] if num_labels > 1 else policy.uniform[1]
-        node[OWN_STRIDE] = histories.calls.shape[2]
+def _block(contexts, keys, starts, context, places):
+    """Where the numbers of a view start; 0, which is uniform, if there are none."""
+    part = part_of(contexts, context)
+    start = starts[place_of(keys, starts, contexts[part, FIRST], contexts[part, MASK], places)]
+    return 0 if start == FREE else start
 
 
 @compiled
-def look_up(policy, histories, work, seat):
-    """Finds his blocks for all hands of the node, the cards he may play with each, and her own block."""
-    level = work.cursor[LEVEL]
-    state, node = work.states[level], work.nodes[level]
-    other = 1 - seat
-    played = state[deck.DEALT + seat] & ~state[HAND + seat] | state[HAND + other]
-    _her_block(policy, histories, work, seat, played)
-    order = node[ORDER]
-    seen, own_numbers, found = work.seen, work.own_numbers, work.found
-    look(state, other, played, seen)
-    context = context_word(work.memories[level, other], other, level, order)
-    first = work.buffers[node[BUFFER], HANDS] + node[LOW]
-    hands = work.hands[first : first + node[HIGH] - node[LOW]]
-    plays = histories.mover[level, order] == other and level < len(histories.mover) - 2
-    if not plays:
-        _find_bets(policy.slots, policy.base, policy.suit_numbers, state, context, seen, own_numbers, hands, found)
-        return
-    cards, labels, shares = work.cards[0], work.cards[1], work.cards[2]
-    slots, base, table, uniform = policy.slots, policy.base, policy.suit_numbers, policy.uniform
-    bets, after, width = histories.bets[level, order], histories.after[level, order], histories.calls.shape[2]
+def _find_twins(hand, played, suits, ranks, twins):
+    suit_size = (1 << ranks) - 1
+    for suit in range(suits):
+        twins[suit] = 1
+        if played >> suit * ranks & suit_size:
+            continue
+        for before in range(suit):
+            same = (hand >> suit * ranks ^ hand >> before * ranks) & suit_size == 0
+            if twins[before] and same and played >> before * ranks & suit_size == 0:
+                twins[before] += 1
+                twins[suit] = 0
+                break
+
+
+@compiled
+def _her_cards(node, children, uniform, turn, start, own_numbers, legal, sizes, lists, twins, width):
+    """The cards she may play as children of the node, and where her own choice among them stands."""
+    cards, labels, shares = lists[0], lists[1], lists[2]
+    suits, ranks = sizes
+    count, num_labels = label_cards(own_numbers, legal, suits, ranks, cards, labels, shares)
+    walked = 0
+    for index in range(count):
+        same = twins[cards[index] // ranks]
+        if same == 0:
+            continue
+        children[walked, CARD], children[walked, LABEL] = cards[index], labels[index]
+        children[walked, SHARE], children[walked, TWINS] = shares[index], same
+        children[walked, CHILD_LOW], children[walked, CHILD_HIGH] = node[LOW], node[HIGH]
+        walked += 1
+    node[NUM_CHILDREN] = walked
+    if num_labels > 1 and start:
+        node[OWN_CARDS], node[OWN_STRIDE] = start + turn[NUM_BETS], turn[AFTER]
+    else:
+        node[OWN_CARDS] = uniform[_composition(count, labels, shares)] if num_labels > 1 else uniform[1]
+        node[OWN_STRIDE] = width
+
+
+@compiled
+def _find_bets(keys, starts, table, part, state, seen, own_numbers, hands, found):
+    """His blocks for all hands of a node."""
+    first, mask = part
     suits, ranks = state[SUITS], state[RANKS]
-    pairs = work.pairs
+    for index in range(len(hands)):
+        places = places_word(table, seen, hands[index], suits, ranks, own_numbers)
+        start = starts[place_of(keys, starts, first, mask, places)]
+        found[index, BETS] = 0 if start == FREE else start
+
+
+@compiled
+def _find_bets_and_cards(
+    keys, starts, table, part, state, seen, own_numbers, hands, found, uniform, turn, lists, twins, pairs, width
+):
+    """The same where he plays: also the cards he may play with each hand, of twins one."""
+    first, mask = part
+    suits, ranks = state[SUITS], state[RANKS]
+    cards, labels, shares = lists[0], lists[1], lists[2]
     num_pairs = 0
     for index in range(len(hands)):
         hand = hands[index]
         places = places_word(table, seen, hand, suits, ranks, own_numbers)
-        start = slots[slot_of(slots, places, context), START]
-        found[index, BETS] = 0 if start == FREE else base + start
+        start = starts[place_of(keys, starts, first, mask, places)]
+        found[index, BETS] = 0 if start == FREE else start
         found[index, FIRST_PAIR] = num_pairs
         legal = legal_cards(state, hand)
         if legal & legal - 1 == 0:
-            pairs[num_pairs, 0], pairs[num_pairs, 1], pairs[num_pairs, 2] = bits.lowest(legal), 0, 1
-            num_pairs += 1
+            card = bits.lowest(legal)
+            if twins[card // ranks]:
+                pairs[num_pairs, 0], pairs[num_pairs, 2] = card, ALONE
+                num_pairs += 1
             continue
         count, num_labels = label_cards(own_numbers, legal, suits, ranks, cards, labels, shares)
         for place in range(count):
-            pairs[num_pairs, 0], pairs[num_pairs, 1], pairs[num_pairs, 2] = cards[place], labels[place], shares[place]
-            num_pairs += 1
+            card = cards[place]
+            if twins[card // ranks]:
+                pairs[num_pairs, 0], pairs[num_pairs, 1], pairs[num_pairs, 2] = card, labels[place], shares[place]
+                num_pairs += 1
         if num_labels == 1:
-            found[index, CARDS] = uniform[1]
+            found[index, CARDS], found[index, STRIDE] = uniform[1], width
         elif start == FREE:
             found[index, CARDS], found[index, STRIDE] = uniform[_composition(count, labels, shares)], width
         else:
-            found[index, CARDS], found[index, STRIDE] = base + start + bets, after
+            found[index, CARDS], found[index, STRIDE] = start + turn[NUM_BETS], turn[AFTER]
     found[len(hands), FIRST_PAIR] = num_pairs
 
 
-@compiled
-def _find_bets(slots, base, table, state, context, seen, own_numbers, hands, found):
-    suits, ranks = state[SUITS], state[RANKS]
-    mine = False
-    for suit in range(suits):
-        mine |= seen[suit, MINE] == 1
-    for index in range(len(hands)):
-        hand = hands[index]
-        if mine or hand & hand - 1:
-            places = places_word(table, seen, hand, suits, ranks, own_numbers)
-        else:  # the last card
-            card = bits.lowest(hand)
-            places = one_suit_word(suit_number(table, seen, card // ranks, 1 << card % ranks))
-        start = slots[slot_of(slots, places, context), START]
-        found[index, BETS] = 0 if start == FREE else base + start
-
-
-# Inner loops. They slice for themselves: numba counts references to slices that are made where code branches.
-
-
-@compiled
-def _extend(rows, start, end, numbers, calls_at, folds, bets):
-    """Her bets: what he calls goes to `end`; sums up what he folds."""
-    reach, goes, calls = rows[start : start + bets], rows[end : end + bets], numbers[calls_at : calls_at + bets]
-    for place in range(bets):
-        called = reach[place] * calls[place]
-        goes[place] = called
-        folds[place] += reach[place] - called
-
-
-@compiled
-def _his_row(rows, base, row, numbers, chances_at, folds, turn):
-    """His row after the bet of his turn, in `row`; sums up what he bets."""
-    before, bets, first, called, checked = turn
-    low, high = (bets, before) if first == 0 else (0, first)  # where he may not bet
-    others, others_to = rows[base + low : base + high], row[checked + low : checked + high]
-    for place in range(high - low):
-        others_to[place] = others[place]
-    reach, chances = rows[base + first : base + first + bets], numbers[chances_at : chances_at + bets]
-    stays, goes = row[checked + first : checked + first + bets], row[called : called + bets]
-    for place in range(bets):
-        bet = reach[place] * chances[place]
-        goes[place] = bet
-        stays[place] = reach[place] - bet
-        folds[place] += bet
-
-
-@compiled
-def _copy(values, out, out_at, size):
-    target = out[out_at : out_at + size]
-    for place in range(size):
-        target[place] = values[place]
-
-
-@compiled
-def _times(values, numbers, chances_at, share, out, out_at, size):
-    target, chances = out[out_at : out_at + size], numbers[chances_at : chances_at + size]
-    for place in range(size):
-        target[place] = values[place] * chances[place] * share
-
-
-@compiled
-def _add(values, start, size, sign, out):
-    added = values[start : start + size]
-    for place in range(size):
-        out[place] += sign * added[place]
-
-
-@compiled
-def _certain(row, size, stakes, sign, best, own):
-    """She knows who wins: what checking is worth."""
-    for place in range(size):
-        value = sign * stakes[place] * row[place]
-        best[place] += value
-        own[place] += value
-
-
-@compiled
-def _certain_bets(row, stakes, sign, numbers, places, best, own, one):
-    """What betting is worth to her beyond checking, where she may."""
-    first, size, calls_at, bets_at = places
-    row, stakes, best, own = (
-        row[first : first + size],
-        stakes[first : first + size],
-        best[first : first + size],
-        own[first : first + size],
-    )
-    calls, bets = numbers[calls_at : calls_at + size], numbers[bets_at : bets_at + size]
-    for place in range(size):
-        stake = stakes[place]
-        more = row[place] * (calls[place] * (sign * (stake + one) - stake) + stake - sign * stake)
-        best[place] += max(more, one - one)
-        own[place] += bets[place] * more
+# Turns before the last trick.
 
 
 @compiled
@@ -284,52 +315,32 @@ def _row_start(seat, length, size):
 
 
 @compiled
-def _her_bets(numbers, histories, work, seat, units):
+def _her_bets(rows, numbers, found, vectors, folds, node, buffer, turn, seat, zero):
     """Extends his rows by the bets he calls; sums up what he folds."""
-    level = work.cursor[LEVEL]
-    node, order = work.nodes[level], work.nodes[level, ORDER]
-    before, bets = histories.before[level, order], histories.bets[level, order]
-    buffer = work.buffers[node[BUFFER]]
+    bets, before = turn[NUM_BETS], turn[BEFORE]
+    _fill(vectors, folds, zero, bets)
     length = buffer[LENGTH]
-    folds = work.vectors[level, FOLDS][:bets]
-    folds[:] = units[0]
-    if bets == 0:
-        return
-    low = node[LOW]
-    start = buffer[ROWS] + low * length + _row_start(seat, length, before) + histories.first[level, order]
-    end = buffer[ROWS] + low * length + _row_start(seat, length, before + bets) + histories.called[level, order]
-    rows, found = work.rows, work.found
-    for index in range(node[HIGH] - low):
-        _extend(rows, start, end, numbers, found[index, BETS], folds, bets)
+    base = buffer[ROWS] + node[LOW] * length
+    start = base + _row_start(seat, length, before) + turn[FIRST_BET]
+    end = base + _row_start(seat, length, before + bets) + turn[CALLED]
+    for index in range(node[HIGH] - node[LOW]):
+        _answer(rows, end, vectors, folds, rows, start, numbers, found[index, BETS], bets)
         start += length
         end += length
 
 
 @compiled
-def _turn_numbers(histories, level, order):
-    return (
-        histories.before[level, order],
-        histories.bets[level, order],
-        histories.first[level, order],
-        histories.called[level, order],
-        histories.checked[level, order],
-    )
+def _his_row(rows, base, row, numbers, chances_at, vectors, folds, turn):
+    """His row after the bet of his turn, in `row`; sums up what he bets."""
+    before, bets, first, called, checked = turn[BEFORE], turn[NUM_BETS], turn[FIRST_BET], turn[CALLED], turn[CHECKED]
+    low, high = (bets, before) if first == 0 else (0, first)  # where he may not bet
+    _copy(row, checked + low, rows, base + low, high - low)
+    _bet_or_check(row, checked + first, row, called, vectors, folds, rows, base + first, numbers, chances_at, bets)
 
 
 @compiled
-def _spread(numbers, histories, work, seat, units):
-    """His turn: his rows go to the children, card by card."""
-    level = work.cursor[LEVEL]
-    node, order = work.nodes[level], work.nodes[level, ORDER]
-    after = histories.after[level, order]
-    turn = _turn_numbers(histories, level, order)
-    bets = turn[1]
-    folds = work.vectors[level, FOLDS][:bets]
-    folds[:] = units[0]
-    here, there = work.buffers[node[BUFFER]], work.buffers[node[BUFFER] + 1]
-    low = node[LOW]
-    size = node[HIGH] - low
-    found, pairs, children, cursors = work.found, work.pairs, work.children[level], work.cursors
+def _list_children(found, pairs, children, cursors, twins, ranks, size):
+    """His cards as children, with the hands that remain in a run for each; returns how many."""
     cursors[:] = 0
     for pair in range(found[size, FIRST_PAIR]):
         cursors[pairs[pair, 0]] += 1
@@ -339,244 +350,359 @@ def _spread(numbers, histories, work, seat, units):
         members = cursors[card]
         if members:
             children[count, CARD], children[count, CHILD_LOW] = card, place
-            children[count, CHILD_HIGH] = place + members
+            children[count, CHILD_HIGH], children[count, TWINS] = place + members, twins[card // ranks]
             count += 1
         cursors[card] = place
         place += members
-    node[NUM_CHILDREN] = count
+    return count
+
+
+@compiled
+def _spread(rows, row, hands, numbers, found, pairs, cursors, units, vectors, folds, node, here, there, turn, seat):
+    """His turn: his rows go to the children, card by card."""
+    after = turn[AFTER]
+    _fill(vectors, folds, units[0], turn[NUM_BETS])
+    low = node[LOW]
     length = there[LENGTH]
     start = there[ROWS] + _row_start(seat, length, after)
-    base = here[ROWS] + low * here[LENGTH] + _row_start(seat, here[LENGTH], turn[0])
-    row, rows = work.row[:after], work.rows
-    old_hands, new_hands = work.hands[here[HANDS] + low :], work.hands[there[HANDS] :]
-    for index in range(size):
-        _his_row(rows, base, row, numbers, found[index, BETS], folds, turn)
+    base = here[ROWS] + low * here[LENGTH] + _row_start(seat, here[LENGTH], turn[BEFORE])
+    old, new = here[HANDS] + low, there[HANDS]
+    for index in range(node[HIGH] - low):
+        _his_row(rows, base, row, numbers, found[index, BETS], vectors, folds, turn)
         base += here[LENGTH]
-        hand = old_hands[index]
-        first_pair, end_pair = found[index, FIRST_PAIR], found[index + 1, FIRST_PAIR]
-        for pair in range(first_pair, end_pair):
+        hand = hands[old + index]
+        for pair in range(found[index, FIRST_PAIR], found[index + 1, FIRST_PAIR]):
             card = pairs[pair, 0]
             to = cursors[card]
             cursors[card] += 1
-            new_hands[to] = hand ^ 1 << card
-            if end_pair == first_pair + 1:
-                _copy(row, rows, start + to * length, after)
+            hands[new + to] = hand ^ 1 << card
+            if pairs[pair, 2] == ALONE:
+                _copy(rows, start + to * length, row, 0, after)
             else:
                 at = found[index, CARDS] + pairs[pair, 1] * found[index, STRIDE]
-                _times(row, numbers, at, units[pairs[pair, 2]], rows, start + to * length, after)
+                _times(rows, start + to * length, row, 0, numbers, at, units[pairs[pair, 2]], after)
 
 
 @compiled
-def _finish(numbers, histories, work, seat, units):
-    """The last turn: its card is forced, so after the bet everybody's cards are known."""
-    level = work.cursor[LEVEL]
-    node, order, state = work.nodes[level], work.nodes[level, ORDER], work.states[level]
-    after = histories.after[level, order]
-    turn = _turn_numbers(histories, level, order)
-    bets = turn[1]
-    best, own = work.vectors[level, BEST_AFTER][:after], work.vectors[level, OWN_AFTER][:after]
-    best[:] = units[0]
-    hers = histories.mover[level, order] == seat
-    led = state[LED_CARD]
-    folds = work.vectors[level, FOLDS][:bets]
-    if not hers:
-        folds[:] = units[0]
-    buffer, low, found, rows = work.buffers[node[BUFFER]], node[LOW], work.found, work.rows
-    base = buffer[ROWS] + low * buffer[LENGTH] + _row_start(seat, buffer[LENGTH], after if hers else turn[0])
-    row = work.row[:after]
-    hands = work.hands[buffer[HANDS] + low :]
-    for index in range(node[HIGH] - low):
-        if hers:
-            wins = beats(state, bits.lowest(state[HAND + seat]), led)
-            _add(rows, base, after, units[1] if wins else -units[1], best)
-        else:
-            wins = not beats(state, bits.lowest(hands[index]), led)
-            _his_row(rows, base, row, numbers, found[index, BETS], folds, turn)
-            _add(row, 0, after, units[1] if wins else -units[1], best)
-        base += buffer[LENGTH]
-    stakes = work.stakes[level + 1, order]
-    for history in range(after):
-        best[history] = best[history] * stakes[history]
-        own[history] = best[history]
-
-
-@compiled
-def _he_leads_last(policy, histories, work, seat, units):
-    """The last trick if he leads it: with each card that he may lead everything is known, so no nodes are needed."""
-    level = work.cursor[LEVEL]
-    node, order, state = work.nodes[level], work.nodes[level, ORDER], work.states[level]
-    other = 1 - seat
-    after = histories.after[level, order]
-    turn = _turn_numbers(histories, level, order)
-    folds = work.vectors[level, FOLDS][: turn[1]]
-    folds[:] = units[0]
-    best, own = work.vectors[level, BEST_AFTER][:after], work.vectors[level, OWN_AFTER][:after]
-    her_bets, her_first = histories.bets[level + 1, order], histories.first[level + 1, order]
-    stakes = work.stakes[level + 1, order][:after]
-    slots, numbers, table, base_of_blocks = policy.slots, policy.numbers, policy.suit_numbers, policy.base
-    buffer, low, found = work.buffers[node[BUFFER]], node[LOW], work.found
-    base = buffer[ROWS] + low * buffer[LENGTH] + _row_start(seat, buffer[LENGTH], turn[0])
-    row, rows = work.row, work.rows
-    hands = work.hands[buffer[HANDS] + low :]
-    memories = work.memories[level + 1]
-    ranks = state[RANKS]
-    played = state[deck.DEALT + seat] & ~state[HAND + seat] | state[HAND + other]
-    hers, his = work.seen_by_her, work.seen
-    look(state, seat, played, hers)
-    look(state, other, played, his)
-    her_card = bits.lowest(state[HAND + seat])
-    her_suit, her_bit = her_card // ranks, 1 << her_card % ranks
-    unled = one_suit_word(suit_number(table, hers, her_suit, her_bit))
-    for index in range(node[HIGH] - low):
-        _his_row(rows, base, row, numbers, found[index, BETS], folds, turn)
-        base += buffer[LENGTH]
-        card = bits.lowest(hands[index])
-        suit, led = card // ranks, 1 << card % ranks
-        memories[:] = work.memories[level]
-        remember(memories, policy.memory, policy.classes, state, card, other)
-        places = one_suit_word(number_with_lead(table, his, suit, 0, led, 1))
-        start = slots[slot_of(slots, places, context_word(memories[other], other, level + 1, order)), START]
-        calls = 0 if start == FREE else base_of_blocks + start
-        places = one_suit_word(number_with_lead(table, hers, suit, her_bit, led, 0)) if suit == her_suit else unled
-        start = slots[slot_of(slots, places, context_word(memories[seat], seat, level + 1, order)), START]
-        bets = 0 if start == FREE else base_of_blocks + start
-        sign = units[1] if beats(state, her_card, card) else -units[1]
-        _certain(row, after, stakes, sign, best, own)
-        _certain_bets(row, stakes, sign, numbers, (her_first, her_bets, calls, bets), best, own, units[1])
-
-
-@compiled
-def _leave(numbers, histories, work, seat, units):
-    """Values before the bet, from those after it."""
-    level = work.cursor[LEVEL]
-    order, vectors = work.nodes[level, ORDER], work.vectors[level]
-    before, bets, first, called, checked = _turn_numbers(histories, level, order)
-    _copy(vectors[BEST_AFTER, checked : checked + before], vectors[BEST], 0, before)
-    _copy(vectors[OWN_AFTER, checked : checked + before], vectors[OWN], 0, before)
-    start = work.nodes[level, OWN_BETS]
-    if histories.mover[level, order] == seat:
+def _leave(vectors, at, width, numbers, own_bets, stakes, stakes_at, turn, hers):
+    """Values before the bet, from those after it; the vectors of the level start at `at`."""
+    before, bets, first, called, checked = turn[BEFORE], turn[NUM_BETS], turn[FIRST_BET], turn[CALLED], turn[CHECKED]
+    best, own, folds = at + BEST * width, at + OWN * width, at + FOLDS * width
+    best_after, own_after = at + BEST_AFTER * width, at + OWN_AFTER * width
+    _copy(vectors, best, vectors, best_after + checked, before)
+    _copy(vectors, own, vectors, own_after + checked, before)
+    best += first
+    own += first
+    best_after += called
+    own_after += called
+    stakes_at += first
+    if hers:
         _her_choice(
-            vectors[FOLDS, :bets],
-            work.stakes[level, order, first : first + bets],
-            numbers[start : start + bets],
-            vectors[BEST_AFTER, called : called + bets],
-            vectors[OWN_AFTER, called : called + bets],
-            vectors[BEST, first : first + bets],
-            vectors[OWN, first : first + bets],
-        )
+            vectors, best, vectors, own, vectors, folds, stakes, stakes_at, numbers, own_bets,
+            vectors, best_after, vectors, own_after, bets,
+        )  # fmt: skip
     else:
         _her_answer(
-            vectors[FOLDS, :bets],
-            work.stakes[level, order, first : first + bets],
-            numbers[start : start + bets],
-            vectors[BEST_AFTER, called : called + bets],
-            vectors[OWN_AFTER, called : called + bets],
-            vectors[BEST, first : first + bets],
-            vectors[OWN, first : first + bets],
-        )
+            vectors, best, vectors, own, vectors, folds, stakes, stakes_at, numbers, own_bets,
+            vectors, best_after, vectors, own_after, bets,
+        )  # fmt: skip
 
 
 @compiled
-def _her_choice(folds, stakes, chances, on_best, on_own, best, own):
-    """Check or bet."""
-    for place in range(len(folds)):
-        folded = folds[place] * stakes[place]
-        best[place] = max(best[place], on_best[place] + folded)
-        own[place] += chances[place] * (on_own[place] + folded - own[place])
-
-
-@compiled
-def _her_answer(folds, stakes, chances, on_best, on_own, best, own):
-    """Call or fold, beside what happens if he checks."""
-    for place in range(len(folds)):
-        folded = folds[place] * stakes[place]
-        best[place] += max(on_best[place], -folded)
-        own[place] += chances[place] * (on_own[place] + folded) - folded
-
-
-@compiled
-def _take(numbers, histories, work, seat, units):
-    """What a child is worth goes into the level above it, which is the present one."""
-    level = work.cursor[LEVEL]
-    node, vectors = work.nodes[level], work.vectors[level]
-    after = histories.after[level, node[ORDER]]
-    below_best, below_own = work.vectors[level + 1, BEST, :after], work.vectors[level + 1, OWN, :after]
-    best, own = vectors[BEST_AFTER, :after], vectors[OWN_AFTER, :after]
-    if histories.mover[level, node[ORDER]] != seat:
-        _add(below_best, 0, after, units[1], best)
-        _add(below_own, 0, after, units[1], own)
+def _take(vectors, at, width, numbers, units, node, child, after, hers):
+    """What a child is worth goes into the level above it, whose vectors start at `at`."""
+    below = at + NUM_VECTORS * width
+    best, own = at + BEST_AFTER * width, at + OWN_AFTER * width
+    below_best, below_own = below + BEST * width, below + OWN * width
+    times = units[1] * child[TWINS]
+    if not hers:
+        _add_times(vectors, best, vectors, below_best, times, after)
+        _add_times(vectors, own, vectors, below_own, times, after)
         return
     if node[NEXT_CHILD] == 1:
-        _copy(below_best, best, 0, after)
+        _copy(vectors, best, vectors, below_best, after)
     else:
-        for history in range(after):
-            best[history] = max(best[history], below_best[history])
-    child = work.children[level, node[NEXT_CHILD] - 1]
-    at = node[OWN_CARDS] + child[LABEL] * node[OWN_STRIDE]
-    chances = numbers[at : at + after]
-    share = units[child[SHARE]]
-    for history in range(after):
-        own[history] += chances[history] * share * below_own[history]
+        _larger(vectors, best, vectors, below_best, after)
+    chances = node[OWN_CARDS] + child[LABEL] * node[OWN_STRIDE]
+    _add_product(vectors, own, vectors, below_own, numbers, chances, times * units[child[SHARE]], after)
+
+
+# The last trick.
 
 
 @compiled
-def _descend(histories, work, policy, seat):
-    """To the next child of the present node."""
-    level = work.cursor[LEVEL]
-    node = work.nodes[level]
-    child = work.children[level, node[NEXT_CHILD]]
-    node[NEXT_CHILD] += 1
-    mover = histories.mover[level, node[ORDER]]
-    state = work.states[level + 1]
-    state[:] = work.states[level]
+def _one_card(there, out, suit_of, card, own, led):
+    """The first word of a view of one suit: that of the card. `there` and `out` are card sets."""
+    shift = suit_of[card, SUIT_SHIFT]
+    mask = suit_of[card, SUIT_MASK]
+    return one_suit_word(
+        one_card_number(
+            there >> shift & mask, 1 if out >> shift & mask else 0, own >> shift & mask, led >> shift & mask
+        )
+    )
+
+
+@compiled
+def _last_cards(state, seat, other):
+    """Card sets before the last trick: what is not played; suits that he is, and that she is, known to be out of."""
+    played = state[deck.DEALT + seat] & ~state[HAND + seat] | state[HAND + other]
+    return ~played, state[VOID + other], state[VOID + seat]
+
+
+@compiled(inline="always")
+def _he_leads_last(policy, work, level, seat, units, memory, at, width):
+    """With each card that he may lead everything is known: values after his bet."""
+    node, order, state = work.nodes[level], work.nodes[level, ORDER], work.states[level]
+    other = 1 - seat
+    turn, next_turn = work.turns[level, order], work.turns[level + 1, order]
+    after = turn[AFTER]
+    best, own, folds = at + BEST_AFTER * width, at + OWN_AFTER * width, at + FOLDS * width
+    best_bets, own_bets = at + BEST_BETS * width, at + OWN_BETS_ADD * width
+    first, bets = next_turn[FIRST_BET], next_turn[NUM_BETS]
+    vectors, rows, row, stakes = work.vectors, work.rows, work.row, work.stakes
+    stakes_at = ((level + 1) * work.turns.shape[1] + order) * width
+    contexts, keys, starts, numbers = (
+        policy.contexts,
+        policy.keys,
+        policy.starts,
+        policy.numbers,
+    )
+    zero, one = units[0], units[1]
+    _fill(vectors, folds, zero, turn[NUM_BETS])
+    _fill(vectors, best, zero, after)
+    _fill(vectors, best_bets, zero, bets)
+    _fill(vectors, own_bets, zero, bets)
+    there, out_for_her, out_for_him = _last_cards(state, seat, other)
+    her_hand, suit_of = state[HAND + seat], work.suit_of
+    her_card = bits.lowest(her_hand)
+    unled = _one_card(there, out_for_her, suit_of, her_card, her_hand, 0)
     memories = work.memories[level + 1]
     memories[:] = work.memories[level]
-    remember(memories, policy.memory, policy.classes, state, child[CARD], mover)
+    part = part_of(contexts, context_word(memories[other], other, level, order))
+    bets_first, bets_mask = contexts[part, FIRST], contexts[part, MASK]
+    part = part_of(contexts, context_word(memories[other], other, level + 1, order))
+    calls_first, calls_mask = contexts[part, FIRST], contexts[part, MASK]
+    part = part_of(contexts, context_word(memories[seat], seat, level + 1, order))
+    hers_first, hers_mask = contexts[part, FIRST], contexts[part, MASK]
+    buffer, low = work.buffers[node[BUFFER]], node[LOW]
+    length = buffer[LENGTH]
+    base = buffer[ROWS] + low * length + _row_start(seat, length, turn[BEFORE])
+    hands, hands_at = work.hands, buffer[HANDS] + low
+    for index in range(node[HIGH] - low):
+        led = hands[hands_at + index]
+        card = bits.lowest(led)
+        if memory != NOTHING:
+            memories[:] = work.memories[level]
+            remember(memories, memory, policy.classes, state, card, other)
+            part = part_of(contexts, context_word(memories[other], other, level + 1, order))
+            calls_first, calls_mask = contexts[part, FIRST], contexts[part, MASK]
+            part = part_of(contexts, context_word(memories[seat], seat, level + 1, order))
+            hers_first, hers_mask = contexts[part, FIRST], contexts[part, MASK]
+        places = _one_card(there, out_for_him, suit_of, card, led, 0)
+        start = starts[place_of(keys, starts, bets_first, bets_mask, places)]
+        _his_row(rows, base, row, numbers, 0 if start == FREE else start, vectors, folds, turn)
+        base += length
+        places = _one_card(there, out_for_him, suit_of, card, 0, led)
+        start = starts[place_of(keys, starts, calls_first, calls_mask, places)]
+        calls = 0 if start == FREE else start
+        same_suit = suit_of[card, SUIT_SHIFT] == suit_of[her_card, SUIT_SHIFT]
+        places = _one_card(there, out_for_her, suit_of, card, her_hand, led) if same_suit else unled
+        start = starts[place_of(keys, starts, hers_first, hers_mask, places)]
+        own_start = 0 if start == FREE else start
+        if same_suit and her_card > card:
+            _add(vectors, best, row, 0, after)
+            _bet_on_a_win(vectors, best_bets, vectors, own_bets, row, first, numbers, calls, numbers, own_start, bets)
+        else:
+            _add_times(vectors, best, row, 0, -one, after)
+            _bet_on_a_loss(
+                vectors, best_bets, vectors, own_bets, row, first, numbers, calls, numbers, own_start,
+                stakes, stakes_at + first, one, bets,
+            )  # fmt: skip
+    _settle(vectors, best, vectors, own, stakes, stakes_at, after)
+    _add(vectors, best + first, vectors, best_bets, bets)
+    _add(vectors, own + first, vectors, own_bets, bets)
+    own_context = context_word(work.memories[level, seat], seat, level, order)
+    node[OWN_BETS] = _block(contexts, keys, starts, own_context, unled)
+
+
+@compiled(inline="always")
+def _she_leads_last(policy, work, level, seat, units, memory, at, width):
+    """She has one card to lead; then he may bet, and the result is known to him: values after her bet."""
+    node, order, state = work.nodes[level], work.nodes[level, ORDER], work.states[level]
+    other = 1 - seat
+    turn, next_turn = work.turns[level, order], work.turns[level + 1, order]
+    below = at + NUM_VECTORS * width
+    folds, last_folds, ends = at + FOLDS * width, below + FOLDS * width, below + BEST_AFTER * width
+    vectors, rows, stakes = work.vectors, work.rows, work.stakes
+    contexts, keys, starts, numbers = (
+        policy.contexts,
+        policy.keys,
+        policy.starts,
+        policy.numbers,
+    )
+    bets, after = turn[NUM_BETS], turn[AFTER]
+    last_bets, last_first, last_after = next_turn[NUM_BETS], next_turn[FIRST_BET], next_turn[AFTER]
+    checked, called = ends + next_turn[CHECKED], ends + next_turn[CALLED]
+    rest, rest_end = (last_bets, after) if last_first == 0 else (0, last_first)  # where he may not bet
+    zero, one = units[0], units[1]
+    _fill(vectors, folds, zero, bets)
+    _fill(vectors, last_folds, zero, last_bets)
+    _fill(vectors, ends, zero, last_after)
+    there, out_for_her, out_for_him = _last_cards(state, seat, other)
+    her_hand, suit_of = state[HAND + seat], work.suit_of
+    her_card = bits.lowest(her_hand)
+    memories = work.memories[level + 1]
+    memories[:] = work.memories[level]
+    remember(memories, memory, policy.classes, state, her_card, seat)
+    part = part_of(contexts, context_word(work.memories[level, other], other, level, order))
+    calls_first, calls_mask = contexts[part, FIRST], contexts[part, MASK]
+    part = part_of(contexts, context_word(memories[other], other, level + 1, order))
+    bets_first, bets_mask = contexts[part, FIRST], contexts[part, MASK]
+    buffer, low = work.buffers[node[BUFFER]], node[LOW]
+    length = buffer[LENGTH]
+    base = buffer[ROWS] + low * length
+    start = base + _row_start(seat, length, turn[BEFORE]) + turn[FIRST_BET]
+    end = base + _row_start(seat, length, after) + turn[CALLED]
+    whole = base + _row_start(seat, length, after)
+    hands, hands_at = work.hands, buffer[HANDS] + low
+    for index in range(node[HIGH] - low):
+        held = hands[hands_at + index]
+        card = bits.lowest(held)
+        places = _one_card(there, out_for_him, suit_of, card, held, 0)
+        block = starts[place_of(keys, starts, calls_first, calls_mask, places)]
+        _answer(rows, end, vectors, folds, rows, start, numbers, 0 if block == FREE else block, bets)
+        same_suit = suit_of[card, SUIT_SHIFT] == suit_of[her_card, SUIT_SHIFT]
+        if same_suit:
+            places = _one_card(there, out_for_him, suit_of, card, held, her_hand)
+        block = starts[place_of(keys, starts, bets_first, bets_mask, places)]
+        sign = -one if same_suit and card > her_card else one
+        _add_times(vectors, checked + rest, rows, whole + rest, sign, rest_end - rest)
+        _last_bet(
+            vectors, checked + last_first, vectors, called, vectors, last_folds, rows, whole + last_first,
+            numbers, 0 if block == FREE else block, sign, last_bets,
+        )  # fmt: skip
+        start += length
+        end += length
+        whole += length
+    stakes_at = ((level + 2) * work.turns.shape[1] + order) * width
+    _settle(vectors, ends, vectors, below + OWN_AFTER * width, stakes, stakes_at, last_after)
+    places = _one_card(there, out_for_her, suit_of, her_card, 0, her_hand)
+    own = _block(contexts, keys, starts, context_word(memories[seat], seat, level + 1, order), places)
+    stakes_at = ((level + 1) * work.turns.shape[1] + order) * width
+    _leave(vectors, below, width, numbers, own, stakes, stakes_at, next_turn, False)
+    _copy(vectors, at + BEST_AFTER * width, vectors, below + BEST * width, after)
+    _copy(vectors, at + OWN_AFTER * width, vectors, below + OWN * width, after)
+    unled = _one_card(there, out_for_her, suit_of, her_card, her_hand, 0)
+    own_context = context_word(work.memories[level, seat], seat, level, order)
+    node[OWN_BETS] = _block(contexts, keys, starts, own_context, unled)
+
+
+# The walk.
+
+
+@compiled
+def _enter(policy, work, level, seat, units, at, width):
+    """A node before the last trick: its blocks, his rows, its children."""
+    node, order, state = work.nodes[level], work.nodes[level, ORDER], work.states[level]
+    turn = work.turns[level, order]
+    other = 1 - seat
+    hers = turn[MOVER] == seat
+    played = state[deck.DEALT + seat] & ~state[HAND + seat] | state[HAND + other]
+    seen, own_numbers, twins = work.seen, work.own_numbers, work.twins
+    _find_twins(state[HAND + seat], played, state[SUITS], state[RANKS], twins)
+    contexts, keys, starts, table = policy.contexts, policy.keys, policy.starts, policy.suit_numbers
+    look(state, seat, played, seen)
+    places = places_word(table, seen, state[HAND + seat], state[SUITS], state[RANKS], own_numbers)
+    context = context_word(work.memories[level, seat], seat, level, order)
+    start = _block(contexts, keys, starts, context, places)
+    node[OWN_BETS] = start
+    if hers:
+        legal = legal_cards(state, state[HAND + seat])
+        sizes = state[SUITS], state[RANKS]
+        children = work.children[level]
+        _her_cards(node, children, policy.uniform, turn, start, own_numbers, legal, sizes, work.cards, twins, width)
+    look(state, other, played, seen)
+    row = part_of(contexts, context_word(work.memories[level, other], other, level, order))
+    part = contexts[row, FIRST], contexts[row, MASK]
+    here = work.buffers[node[BUFFER]]
+    first = here[HANDS] + node[LOW]
+    hands, found = work.hands[first : first + node[HIGH] - node[LOW]], work.found
+    folds = at + FOLDS * width
+    if hers:
+        _find_bets(keys, starts, table, part, state, seen, own_numbers, hands, found)
+        _her_bets(work.rows, policy.numbers, found, work.vectors, folds, node, here, turn, seat, units[0])
+    else:
+        _find_bets_and_cards(
+            keys, starts, table, part, state, seen, own_numbers, hands, found,
+            policy.uniform, turn, work.cards, twins, work.pairs, width,
+        )  # fmt: skip
+        children = work.children[level]
+        node[NUM_CHILDREN] = _list_children(found, work.pairs, children, work.cursors, twins, state[RANKS], len(hands))
+        _spread(
+            work.rows, work.row, work.hands, policy.numbers, found, work.pairs, work.cursors, units, work.vectors,
+            folds, node, here, work.buffers[node[BUFFER] + 1], turn, seat,
+        )  # fmt: skip
+    _fill(work.vectors, at + BEST_AFTER * width, units[0], turn[AFTER])
+    _fill(work.vectors, at + OWN_AFTER * width, units[0], turn[AFTER])
+    node[NEXT_CHILD] = 0
+
+
+@compiled
+def _descend(states, memories, node, below, child, memory, classes, level, sides):
+    """To a child of the present node."""
+    mover, seat = sides
+    node[NEXT_CHILD] += 1
+    state = states[level + 1]
+    for word in range(len(state)):
+        state[word] = states[level, word]
+    memories[level + 1, 0], memories[level + 1, 1] = memories[level, 0], memories[level, 1]
+    if memory != NOTHING:
+        remember(memories[level + 1], memory, classes, state, child[CARD], mover)
     play_card(state, child[CARD])
-    below = work.nodes[level + 1]
     below[LOW], below[HIGH] = child[CHILD_LOW], child[CHILD_HIGH]
     below[BUFFER] = node[BUFFER] if mover == seat else node[BUFFER] + 1
     below[ORDER] = node[ORDER] << 1 | state[TURN] if level % 2 == 1 else node[ORDER]
-    work.cursor[LEVEL] = level + 1
-    work.cursor[STAGE] = ENTER
 
 
 @compiled(nogil=True)
-def advance(policy, histories, work, seat, units, asks):
-    """Walks on until everything is done, or, if it `asks`, until blocks are wanted: the caller finds them."""
-    last = len(histories.mover) - 2
+def walk(policy, work, seat, units, memory):
+    """Walks everything; the root's values stay in its vectors."""
+    policy, work = borrowed(policy), borrowed(work)
+    nodes, turns, vectors, numbers, stakes = work.nodes, work.turns, work.vectors, policy.numbers, work.stakes
+    orders = turns.shape[1]
+    width = len(stakes) // (turns.shape[0] * orders)
+    last_trick = turns.shape[0] - 3
+    level = 0
+    entering = True
     while True:
-        level = work.cursor[LEVEL]
-        node = work.nodes[level]
-        if work.cursor[STAGE] == ENTER:
-            if asks:
-                return
-            look_up(policy, histories, work, seat)
-            work.cursor[STAGE] = LOOKED_UP
-        if work.cursor[STAGE] == LOOKED_UP:
-            hers = histories.mover[level, node[ORDER]] == seat
-            node[NEXT_CHILD] = 0
-            if hers:
-                _her_bets(policy.numbers, histories, work, seat, units)
-            if level == last:
-                _finish(policy.numbers, histories, work, seat, units)
-                node[NUM_CHILDREN] = 0
+        node = nodes[level]
+        order = node[ORDER]
+        turn = turns[level, order]
+        hers = turn[MOVER] == seat
+        at = level * NUM_VECTORS * width
+        if entering:
+            if level < last_trick:
+                _enter(policy, work, level, seat, units, at, width)
             else:
-                after = histories.after[level, node[ORDER]]
-                work.vectors[level, BEST_AFTER, :after] = units[0]
-                work.vectors[level, OWN_AFTER, :after] = units[0]
-                if not hers and level == last - 1 and not asks:
-                    _he_leads_last(policy, histories, work, seat, units)
-                    node[NUM_CHILDREN] = 0
-                elif not hers:
-                    _spread(policy.numbers, histories, work, seat, units)
-            work.cursor[STAGE] = GO_ON
+                node[NUM_CHILDREN], node[NEXT_CHILD] = 0, 0
+                if hers:
+                    _she_leads_last(policy, work, level, seat, units, memory, at, width)
+                else:
+                    _he_leads_last(policy, work, level, seat, units, memory, at, width)
         if node[NEXT_CHILD] < node[NUM_CHILDREN]:
-            _descend(histories, work, policy, seat)
+            child = work.children[level, node[NEXT_CHILD]]
+            sides = turn[MOVER], seat
+            _descend(work.states, work.memories, node, nodes[level + 1], child, memory, policy.classes, level, sides)
+            level += 1
+            entering = True
             continue
-        _leave(policy.numbers, histories, work, seat, units)
+        _leave(vectors, at, width, numbers, node[OWN_BETS], stakes, (level * orders + order) * width, turn, hers)
         if level == 0:
-            work.cursor[STAGE] = DONE
             return
-        work.cursor[LEVEL] = level - 1
-        _take(policy.numbers, histories, work, seat, units)
+        level -= 1
+        entering = False
+        above = nodes[level]
+        turn = turns[level, above[ORDER]]
+        child = work.children[level, above[NEXT_CHILD] - 1]
+        at -= NUM_VECTORS * width
+        _take(vectors, at, width, numbers, units, above, child, turn[AFTER], turn[MOVER] == seat)

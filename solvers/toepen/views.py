@@ -139,13 +139,15 @@ def one_suit_word(number):
 
 
 @compiled
-def number_with_lead(numbers, seen, suit, own, led, mine):
-    """The number of a suit once a card of it, `led`, that is still there is led; `mine`: by the player herself."""
-    saved_extra = seen[suit, EXTRA]
-    seen[suit, LED], seen[suit, MINE] = led, mine
-    seen[suit, EXTRA] = bits.count(seen[suit, THERE] & 2 * led - 1) << LED_SHIFT
-    number = suit_number(numbers, seen, suit, own)
-    seen[suit, LED], seen[suit, MINE], seen[suit, EXTRA] = 0, 0, saved_extra
+def one_card_number(there, out, own, led):
+    """The number of a suit, as `suit_number` has it: at most one own card, and perhaps a card led, both as bits."""
+    if out:
+        there = own | led
+    number = 1 << bits.count(there) | out << OUT_SHIFT
+    if own:
+        number |= 1 << bits.count(there & own - 1)
+    if led:
+        number |= bits.count(there & 2 * led - 1) << LED_SHIFT
     return number
 
 

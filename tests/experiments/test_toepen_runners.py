@@ -228,3 +228,49 @@ def test_profiles_are_of_transforms() -> None:
     nothing = InformationTable(orbits.rules.key_words, orbits.num_distinct_actions())
     with pytest.raises(ValueError, match="allowed: games inside"):
         lifted_player(average_player("uniform", orbits, nothing), orbits, others.base)
+
+
+@pytest.mark.slow
+def test_best_responses_go_on_with_the_policy_that_was_trained(tmp_path: Path) -> None:
+    flags = ("--player=places", "--minutes=0.01", "--size=3-2-2", "--exact", "--out=run")
+    result = run("toepen_response", *flags, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    before = rows_of(tmp_path / "run" / "hands.csv")
+    (tmp_path / "run" / "values.npz").unlink()
+    result = run("toepen_response", *flags, "--resume", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert rows_of(tmp_path / "run" / "hands.csv") == before
+    for name in ("values.npz", "trained.npz"):
+        kept = (tmp_path / "run" / name).read_bytes()
+        (tmp_path / "run" / name).write_bytes(b"nothing")
+        result = run("toepen_response", *flags, "--resume", cwd=tmp_path)
+        assert result.returncode != 0
+        assert "Traceback" not in result.stderr
+        assert name in result.stderr
+        (tmp_path / "run" / name).write_bytes(kept)
+
+
+@pytest.mark.slow
+def test_solutions_that_cannot_be(tmp_path: Path) -> None:
+    """A size that does not fit says what it needs; a broken checkpoint and another variant's policy are refused."""
+    result = run("toepen_frontier", "--sizes=4-4-3", "--memory=0.01", "--out=run", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (row,) = rows_of(tmp_path / "run" / "frontier.csv")
+    assert row["solved"] == "no"
+    assert "needs about" in row["note"]
+    for size, flags in (("3-3-2", ()), ("3-2-2", ("--save",))):
+        result = run("toepen_frontier", f"--sizes={size}", *flags, f"--out={size}", cwd=tmp_path)
+        assert result.returncode == 0, result.stdout + result.stderr
+    (tmp_path / "3-3-2" / "solved_3-3-2.json").unlink()
+    (tmp_path / "3-3-2" / "solving_3-3-2.npz").write_bytes(b"nothing")
+    result = run("toepen_frontier", "--sizes=3-3-2", "--out=3-3-2", "--resume", cwd=tmp_path)
+    assert result.returncode != 0
+    assert "Traceback" not in result.stderr
+    assert "solving_3-3-2.npz" in result.stderr
+    flags = (f"--player={tmp_path / '3-2-2' / 'player_3-2-2'}", "--size=3-3-2", "--out=advice")
+    result = run("toepen_advice", *flags, cwd=tmp_path)
+    assert result.returncode != 0
+    assert "was made for" in result.stderr
+    result = run("toepen_advice", flags[0], "--size=3-2-2", "--games=200", "--out=advice", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert {row["hands with"] for row in rows_of(tmp_path / "advice" / "tens_and_suits.csv")} >= {"1 suits", "2 suits"}

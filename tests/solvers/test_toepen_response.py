@@ -185,6 +185,32 @@ def test_training_lowers_nash_conv_and_goes_on_from_a_state() -> None:
 
 
 @pytest.mark.slow  # compiles the learner
+def test_saving_rounds_a_learned_policy() -> None:
+    """In random positions: what comes back adds up to one, and is off by no more than rounding explains."""
+    game = toepen(3, 3, 3)
+    solver = DealSolver(game, Abstraction("other", "00112345"))
+    solver.run(300)
+    learned = block_player("learned", game, solver.blocks())
+    again = block_player("again", game, rounded(game, solver.blocks()))
+    few = block_player("few", game, rounded(game, solver.blocks(most_views=500)))
+    rng = np.random.default_rng(4)
+    states = []
+    for _ in range(100):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            if not state.is_chance_node():
+                states.append(state.array.copy())
+            state.apply_action(int(rng.choice(state.legal_actions())))
+    rows = np.stack(states)
+    found = probabilities(again, rows)
+    assert found.sum(axis=1) == pytest.approx(np.ones(len(rows)), abs=1e-6)
+    difference = np.abs(found - probabilities(learned, rows)).max(axis=1)
+    assert 0 < difference.max() < 2 / 15
+    kept = (np.abs(probabilities(few, rows) - found) < 1e-9).all(axis=1)
+    assert 0.2 < kept.mean() < 1  # the others choose uniformly
+
+
+@pytest.mark.slow  # compiles the learner
 def test_saved_player(tmp_path: Path) -> None:
     game = toepen(3, 2, 2)
     blocks = random_blocks(game, Abstraction("other", "00112345"), 6)
@@ -194,7 +220,7 @@ def test_saved_player(tmp_path: Path) -> None:
     while state.is_chance_node():
         state.apply_action(state.legal_actions()[0])
     rows = state.array[None, :].copy()
-    expected = probabilities(block_player("policy", game, rounded(blocks)), rows)
+    expected = probabilities(block_player("policy", game, rounded(game, blocks)), rows)
     assert np.array_equal(probabilities(player, rows), expected)
     with pytest.raises(UserError, match="was made for"):
         find_player(str(tmp_path), toepen(3, 3, 2))
