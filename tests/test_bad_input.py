@@ -16,9 +16,12 @@ from tests.commands import ROOT, run
 from tests.forked import COMMANDS, Ended
 from tests.random_flags import command_line, flags_in, prepare, problem_of
 
-BRIEF = {  # what a command needs, so that --out is the first thing that is wrong
-    "benchmark": ["--suite=tabular"],
-    "coinche_study": ["--hand=JS 9S AS 7S AH 10H 8C KD"],
+BRIEF = {  # what a command needs, so that --out is the first thing that is wrong and little is done
+    "benchmark": ["--quick", "--suite=tabular"],
+    "coinche_study": ["--quick", "--hand=JS 9S AS 7S AH 10H 8C KD"],
+    "toepen_advice": ["--size=2-3-2", "--games=20", "--player=random"],
+    "toepen_expert": ["--size=2-3-2", "--iterations=20", "--hands=2"],
+    "toepen_response": ["--size=2-3-2", "--player=uniform", "--hands=2"],
     "solve": ["--game=kuhn_poker", "--iterations=3"],
     "deep_cfr": ["--quick", "--game=kuhn_poker"],
     "cego_agents": ["--quick", "--agents=random,monte_carlo(worlds=1)", "--subgames=bettel"],
