@@ -258,8 +258,8 @@ def test_solutions_that_cannot_be(tmp_path: Path) -> None:
     (row,) = rows_of(tmp_path / "run" / "frontier.csv")
     assert row["solved"] == "no"
     assert "needs about" in row["note"]
-    for size, flags in (("3-3-2", ()), ("3-2-2", ("--save",))):
-        result = run("toepen_frontier", f"--sizes={size}", *flags, f"--out={size}", cwd=tmp_path)
+    for size in ("3-3-2", "3-2-2"):
+        result = run("toepen_frontier", f"--sizes={size}", "--save", f"--out={size}", cwd=tmp_path)
         assert result.returncode == 0, result.stdout + result.stderr
     (tmp_path / "3-3-2" / "solved_3-3-2.json").unlink()
     (tmp_path / "3-3-2" / "solving_3-3-2.npz").write_bytes(b"nothing")
@@ -267,10 +267,10 @@ def test_solutions_that_cannot_be(tmp_path: Path) -> None:
     assert result.returncode != 0
     assert "Traceback" not in result.stderr
     assert "solving_3-3-2.npz" in result.stderr
-    flags = (f"--player={tmp_path / '3-2-2' / 'player_3-2-2'}", "--size=3-3-2", "--out=advice")
-    result = run("toepen_advice", *flags, cwd=tmp_path)
+    player = f"--player={tmp_path / '3-2-2' / 'player_3-2-2'}"
+    result = run("toepen_advice", player, "--size=3-3-2", "--out=advice", cwd=tmp_path)
     assert result.returncode != 0
     assert "was made for" in result.stderr
-    result = run("toepen_advice", flags[0], "--size=3-2-2", "--games=200", "--out=advice", cwd=tmp_path)
+    result = run("toepen_advice", player, "--size=3-2-2", "--games=200", "--out=advice", cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
     assert {row["hands with"] for row in rows_of(tmp_path / "advice" / "tens_and_suits.csv")} >= {"1 suits", "2 suits"}
