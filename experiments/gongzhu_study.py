@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 
 import gongzhu_spiel  # noqa: F401 registers the game
 from cardtable.match import CONFIDENCE, Estimate
+from cardtable.parameters import UserError
 from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.running import tables
@@ -46,7 +47,7 @@ define_seed("of deals and players; other deals than those that anything was tune
 define_executor("threads:2")
 define_out(None, "runs/gongzhu_<group>", resume="the matches")
 define_number("checkpoint_seconds", 30.0, "seconds after which games that were played are filed", 0.0)
-flags.DEFINE_string("only", "", "just the matches whose number is in this list, such as 1,2")
+flags.DEFINE_list("only", [], "just the matches with these numbers, such as 1,2")
 flags.DEFINE_bool("quick", False, "4 deals")
 
 FLAT = "monte_carlo(worlds=100,rollout=team)"
@@ -86,7 +87,11 @@ def main() -> None:
     deals = 4 if FLAGS.quick else FLAGS.deals
     planned = BAR if FLAGS.group == "bar" else ABLATION
     if FLAGS.only:
-        planned = [planned[int(number) - 1] for number in FLAGS.only.split(",")]
+        known = {str(number): match for number, match in enumerate(planned, 1)}
+        unknown = [name for name in FLAGS.only if name not in known]
+        if unknown:
+            raise UserError(f"--only={unknown[0]}; allowed: numbers from 1 to {len(planned)} with commas between them")
+        planned = [known[name] for name in FLAGS.only]
     config = {"group": FLAGS.group, "seed": FLAGS.seed, "deals": deals}
     directory = open_directory(config, f"runs/gongzhu_{FLAGS.group}")
     results: list[PairResult] = []

@@ -27,3 +27,11 @@ def test_matches_of_the_study(tmp_path: Path) -> None:
     rows = list(csv.DictReader((tmp_path / "run" / "ablation.csv").open()))
     assert len(rows) == 2
     assert (tmp_path / "run" / "ablation.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("numbers", ["99", "0", "three", "1,"])
+def test_matches_that_there_are_not(numbers: str, tmp_path: Path) -> None:
+    done = commands.run("experiments.gongzhu_study", "--quick", f"--only={numbers}", "--out=run", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("allowed: numbers from 1 to 7 with commas between them")
+    assert "Traceback" not in done.stderr
