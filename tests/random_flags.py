@@ -1,4 +1,4 @@
-"""Random command lines for every command: `python -m tests.random_flags --count=500`.
+"""Random command lines for every command: `python -m tests.random_flags --count=500`; `--texts`: all odd texts.
 
 The flags of a command are those that it lists itself (`--helpxml`); their values are drawn from what people type, by
 mistake or on purpose. Whatever comes: exit code 0, or 1 with one line on stderr that begins with the command's name;
@@ -8,6 +8,7 @@ no traceback, no crash, no hang, and nothing written outside of the folder.
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import re
 import shutil
@@ -86,6 +87,7 @@ ODD_OUTS = (
     "/dev/null",
     "run",
 )
+ODD_TEXTS = ("§", "99", "three", "1,")  # for all other texts
 TEXTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "game": (GAMES, ODD_GAMES),
     "out": (OUTS, ODD_OUTS),
@@ -110,6 +112,9 @@ BRIEF: dict[str, tuple[str, ...]] = {
     "tournament": ("--quick", "--game=python_gongzhu", "--players=random,if"),
     "cego_agents": ("--quick", "--agents=random,monte_carlo(worlds=1)", "--subgames=bettel"),
     "train": ("--quick", "--game=python_kuhn_collab"),
+    "toepen_advice": ("--size=2-3-2", "--games=20", "--player=random"),
+    "toepen_expert": ("--size=2-3-2", "--iterations=20", "--hands=2"),
+    "toepen_response": ("--size=2-3-2", "--player=uniform", "--hands=2"),
 }
 # Too long even if brief: these get at least one flag that they must refuse.
 LONG = {"benchmark", "coinche_deep_cfr", "demo", "kuhn_collab", "rl_agents", "toepen_abstraction", "toepen_mccfr"}
@@ -123,7 +128,7 @@ class Flag(NamedTuple):
         if self.kind == "bool":
             return f"--{self.name}=maybe" if odd else rng.choice([f"--{self.name}", f"--no{self.name}"])
         numbers = (SMALL, ODD_NUMBERS)
-        good, bad = TEXTS.get(self.name, numbers if self.kind in ("int", "float") else (("",), ("§",)))
+        good, bad = TEXTS.get(self.name, numbers if self.kind in ("int", "float") else (("",), ODD_TEXTS))
         return f"--{self.name}={rng.choice(bad if odd else good)}"
 
 
@@ -145,6 +150,13 @@ def command_line(command: str, flags: Sequence[Flag], rng: random.Random) -> lis
     if rng.random() < 0.05:
         line.append(rng.choice(["stray", "--no_such_flag", "--resume", "-1", "--", "--out"]))
     return line
+
+
+def each_text(command: str, flags: Sequence[Flag]) -> list[list[str]]:
+    """A command line for every odd value of every text."""
+    texts = [flag for flag in flags if flag.kind not in ("bool", "int", "float", "enum")]
+    brief = BRIEF.get(command, ("--quick",))
+    return [[*brief, f"--{flag.name}={odd}"] for flag in texts for odd in TEXTS.get(flag.name, ((), ODD_TEXTS))[1]]
 
 
 def problem_of(command: str, end: Ended) -> str:
@@ -175,6 +187,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--commands", default=",".join(COMMANDS))
+    parser.add_argument("--texts", action="store_true", help="every odd value of every text, nothing at random")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     asked = parser.parse_args(arguments)
     import_everything()
@@ -185,12 +198,15 @@ def main(arguments: Sequence[str]) -> None:
     listed = {name: Fork(name, ["--helpxml"], folder).wait(LONGEST_SECONDS).stdout for name in names}
     known = {name: flags_in(text) for name, text in listed.items()}
     refused = failed = 0
-    for number in range(asked.count):
-        command = names[number % len(names)]
+    if asked.texts:
+        lines = [(name, line) for name in names for line in each_text(name, known[name])]
+    else:
+        turns = itertools.islice(itertools.cycle(names), asked.count)
+        lines = [(name, command_line(name, known[name], rng)) for name in turns]
+    for number, (command, line) in enumerate(lines):
         place = folder / str(number)
         place.mkdir()
         prepare(place)
-        line = command_line(command, known[command], rng)
         end = Fork(command, line, place).wait(LONGEST_SECONDS)
         refused += end.code == 1
         problem = problem_of(command, end)
@@ -201,7 +217,7 @@ def main(arguments: Sequence[str]) -> None:
             print(f"experiments.{command} {' '.join(map(repr, line))}: {problem}\n{end.stderr[-1500:]}", flush=True)
         shutil.rmtree(place)
     shutil.rmtree(folder)
-    print(f"{asked.count} command lines of {len(names)} commands: {refused} refused in one line, {failed} failures")
+    print(f"{len(lines)} command lines of {len(names)} commands: {refused} refused in one line, {failed} failures")
     sys.exit(failed > 0)
 
 
