@@ -267,10 +267,10 @@ def test_solutions_that_cannot_be(tmp_path: Path) -> None:
     assert result.returncode != 0
     assert "Traceback" not in result.stderr
     assert "solving_3-3-2.npz" in result.stderr
-    flags = (f"--player={tmp_path / '3-2-2' / 'player_3-2-2'}", "--size=3-3-2", "--out=advice")
-    result = run("toepen_advice", *flags, cwd=tmp_path)
+    player = f"--player={tmp_path / '3-2-2' / 'player_3-2-2'}"
+    result = run("toepen_advice", player, "--size=3-3-2", "--out=advice", cwd=tmp_path)
     assert result.returncode != 0
     assert "was made for" in result.stderr
-    result = run("toepen_advice", flags[0], "--size=3-2-2", "--games=200", "--out=advice", cwd=tmp_path)
+    result = run("toepen_advice", player, "--size=3-2-2", "--games=200", "--out=advice", cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
     assert {row["hands with"] for row in rows_of(tmp_path / "advice" / "tens_and_suits.csv")} >= {"1 suits", "2 suits"}
