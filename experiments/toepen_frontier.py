@@ -143,7 +143,7 @@ def plot(rows: list[dict[str, Any]]) -> Any:
     few_ticks(axes.xaxis)
     few_ticks(axes.yaxis)
     axes.set_xlabel("terminals of the quotient")
-    axes.set_ylabel("seconds to NashConv 0.01, one core")
+    axes.set_ylabel("processor seconds to NashConv 0.01")
     axes.set_title("Toepen with betting, solved exactly (suits-ranks-hand size)", loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -205,8 +205,8 @@ def _weights(entries, averages, histories):
 def _normalise(entries, averages, histories, kinds, follow_suit, numbers):
     """Turns averages into probabilities, block by block, one behind the other; returns how many numbers they are.
 
-    Averages of histories of a kind are added up first: on 4-8-3 that changed NashConv by less than 0.002, and a table
-    of kinds is much smaller than one of histories.
+    Averages of histories of a kind are added up first: on 4-8-3 that changed NashConv by 0.001, and a table of kinds is
+    much smaller than one of histories.
     """
     used = 0
     labels, shares = np.zeros(64, np.int64), np.zeros(64, np.int64)
