@@ -33,7 +33,7 @@ from experiments.running.flags import (
     open_directory,
 )
 from solvers.imitation.examples import Teacher, taught
-from solvers.imitation.fitting import FitSettings, fit
+from solvers.imitation.fitting import FitSettings, fit, require_room_to_fit
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "python_gongzhu", "a game of this project")
@@ -58,6 +58,7 @@ def main() -> None:
         raise UserError(f"--player={FLAGS.player}: a bot cannot be cloned; allowed: players of the game")
     games = 64 if FLAGS.quick else FLAGS.games
     settings = FitSettings(**given_settings(FitSettings))
+    require_room_to_fit(game, settings)
     config = {"game": FLAGS.game, "player": FLAGS.player, "games": games, "exploration": FLAGS.exploration}
     config |= {"seed": FLAGS.seed, **vars(settings)}
     directory = open_directory(config, f"runs/{file_name(f'clone_{FLAGS.game}_{FLAGS.player}')}")

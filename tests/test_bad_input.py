@@ -75,6 +75,7 @@ def test_where_nothing_can_be_written_in_short(places: Path) -> None:
 SIZES = {
     ("arena", "--deals=1000000000000"): "of memory or more",
     ("deep_cfr", "--traversals=1000000000000"): "hours or more",
+    ("clone", "--hidden_sizes=100000,100000"): "hidden layers of 100,000, 100,000 needs",
     ("deep_cfr", "--hidden_sizes=100000,100000"): "needs 200 GB of memory",
     ("deep_cfr", "--memory_rows=1000000000000"): "of memory",
     ("deep_cfr", "--seed=-1"): "allowed: 0 to",
@@ -154,9 +155,8 @@ def test_a_few_random_command_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_many_random_command_lines() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.random_flags", "--count=500"], cwd=ROOT, capture_output=True, text=True
-    )
+@pytest.mark.parametrize("which", ["--count=500", "--texts"])
+def test_many_random_command_lines(which: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "tests.random_flags", which], cwd=ROOT, capture_output=True, text=True)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr

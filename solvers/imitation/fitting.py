@@ -23,6 +23,7 @@ from torch import nn
 from cardtable.player import legal_mask
 from cardtable.search.networks import context_rows, context_size
 from cardtable.spiel import CardGame
+from solvers.arrays.memory import require_room
 from solvers.imitation.examples import Examples
 from solvers.learning.settings import check_fields, setting
 
@@ -40,6 +41,9 @@ class FitSettings:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+
+WEIGHT_BYTES = 16  # a weight, its derivative, and two means of Adam
 
 
 class SmallNetwork(nn.Module):
@@ -88,6 +92,14 @@ class Inputs:
         chosen = self._rows[rows]
         dense = np.unpackbits(chosen, axis=1, count=self.size) if self.binary else chosen
         return torch.from_numpy(dense.astype(np.float32))
+
+
+def require_room_to_fit(game: CardGame, settings: FitSettings) -> None:
+    """UserError if a network of this size cannot be trained here; to be asked before examples are made for it."""
+    sizes = (context_size(game.rules), *settings.hidden_sizes, game.num_distinct_actions())
+    weights = sum((1.0 + before) * after for before, after in itertools.pairwise(sizes))
+    words = ", ".join(f"{size:,}" for size in settings.hidden_sizes)
+    require_room(WEIGHT_BYTES * weights, f"a network with hidden layers of {words}")
 
 
 def fit(
