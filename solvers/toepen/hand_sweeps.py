@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardtable.compiled import compiled
-from cardtable.elementwise import add, add_times, copy, elementwise, fill, larger, positive, share, where_positive
+from cardtable.elementwise import elementwise, larger, positive, share, where_positive
 from cardtable.memory_hints import prefetch
 
 REGRETS, BEST_RESPONSE = range(2)
@@ -50,6 +50,26 @@ class Scratch(NamedTuple):
 
 
 # Inner loops over histories.
+
+
+@elementwise("target")
+def _clear(target, *, nothing):
+    return nothing
+
+
+@elementwise("target")
+def _copy(target, source):
+    return source
+
+
+@elementwise("target")
+def _add(target, source):
+    return target + source
+
+
+@elementwise("target")
+def _add_times(target, source, *, weight):
+    return target + weight * source
 
 
 @elementwise("target")
@@ -130,24 +150,24 @@ def _call(goes, stays, call_regrets, fold_regrets, *, half):
 def _sum_plans(nodes, others, weights, plan, other_after, met, size):
     """The other's plans weighted by chance, over some nodes."""
     first, end = nodes
-    fill(met, 0, np.float32(0.0), size)
+    _clear(met, 0, np.float32(0.0), size)
     for node in range(first, end):
         _fetch(plan, other_after[others[min(node + NODES_AHEAD, len(others) - 1)]], size)
-        add_times(met, 0, plan, other_after[others[node]], weights[node], size)
+        _add_times(met, 0, plan, other_after[others[node]], weights[node], size)
 
 
 @compiled
 def _sum_last_plans(nodes, others, weights, wins, plan, other_after, lost, won, size):
     """The same on the last turn: those that she loses against, and those that she wins against."""
     first, end = nodes
-    fill(lost, 0, np.float32(0.0), size)
-    fill(won, 0, np.float32(0.0), size)
+    _clear(lost, 0, np.float32(0.0), size)
+    _clear(won, 0, np.float32(0.0), size)
     for node in range(first, end):
         _fetch(plan, other_after[others[min(node + NODES_AHEAD, len(others) - 1)]], size)
         if wins[node] == 1:
-            add_times(won, 0, plan, other_after[others[node]], weights[node], size)
+            _add_times(won, 0, plan, other_after[others[node]], weights[node], size)
         else:
-            add_times(lost, 0, plan, other_after[others[node]], weights[node], size)
+            _add_times(lost, 0, plan, other_after[others[node]], weights[node], size)
 
 
 @compiled
@@ -164,16 +184,16 @@ def _decide(values, place, regrets, start, count, size, best_response, totals, e
             _larger(values, place, values, place, values, place + action * size, size)
         return
     nothing = np.float32(0.0)
-    fill(totals, 0, nothing, size)
-    fill(expected, 0, nothing, size)
-    fill(mean, 0, nothing, size)
+    _clear(totals, 0, nothing, size)
+    _clear(expected, 0, nothing, size)
+    _clear(mean, 0, nothing, size)
     for action in range(count):
         _weigh(totals, 0, expected, 0, mean, 0, regrets, start + action * size, values, place + action * size, size)
     _expect(expected, 0, totals, 0, mean, 0, np.float32(1.0) / np.float32(count), size)
     kept, negative_kept = discounts
     for action in range(count):
         _regret(regrets, start + action * size, values, place + action * size, expected, 0, kept, negative_kept, size)
-    copy(values, place, expected, 0, size)
+    _copy(values, place, expected, 0, size)
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -215,7 +235,7 @@ def back_up(player, turn, layer, views, other, values, above, values_above, regr
                 _decide(
                     values, row, regrets, start + 2 * bets, count, after, best_response, totals, ends, before, discounts
                 )
-        copy(before, 0, rows, row + checked, size)
+        _copy(before, 0, rows, row + checked, size)
         if bets:
             stakes = turn.stakes[order]
             on = row + called
@@ -232,9 +252,9 @@ def back_up(player, turn, layer, views, other, values, above, values_above, regr
                     met, 0, regrets, start, regrets, start + bets, rows, on, folds, 0, kept, negative_kept, half, bets
                 )
             if own_turn:
-                copy(before, first, met, 0, bets)
+                _copy(before, first, met, 0, bets)
             else:
-                add(before, first, met, 0, bets)
+                _add(before, first, met, 0, bets)
         _hand_up(parents[view], labels[view], above, view, before, size, values_above)
 
 
@@ -248,7 +268,7 @@ def _hand_up(parent, label, above, view, before, size, values_above):
         at = offsets[parent] - first
         if label >= 0 and num_labels[parent] > 1:
             at += label * size
-    add(values_above, at, before, 0, size)
+    _add(values_above, at, before, 0, size)
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -261,16 +281,16 @@ def forward(player, turn, layer, views, above, above_plan, above_regrets, regret
         first, checked, called = turn.first[order], turn.checked[order], turn.called[order]
         start, parent = layer.after[view], layer.parent[view]
         if parent < 0:
-            fill(plan, start + checked, one, size)
+            _clear(plan, start + checked, one, size)
         else:
             source = above.after[parent]
             count = above.num_labels[parent]
             if layer.label[view] < 0 or count <= 1:
-                copy(plan, start + checked, above_plan, source, size)
+                _copy(plan, start + checked, above_plan, source, size)
             else:
                 cards = above.regrets[parent] + 2 * bets_above[above.order[parent]]
                 own = cards + layer.label[view] * size
-                fill(plan, start + checked, nothing, size)
+                _clear(plan, start + checked, nothing, size)
                 for action in range(count):
                     _add_positive(plan, start + checked, above_regrets, cards + action * size, size)
                 even = one / np.float32(count)
@@ -284,4 +304,4 @@ def forward(player, turn, layer, views, above, above_plan, above_regrets, regret
 
 @compiled(nogil=True)
 def add_plan(average, plan, weight, start, end):
-    add_times(average, start, plan, start, weight, end - start)
+    _add_times(average, start, plan, start, weight, end - start)

@@ -28,7 +28,7 @@ import numpy as np
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
-from cardtable.elementwise import add, add_times, copy, elementwise, fill, larger, positive
+from cardtable.elementwise import elementwise, larger, positive
 from cardtable.memory_hints import borrowed
 from solvers.toepen.blocks import FREE
 from solvers.toepen.histories import AFTER, BEFORE, CALLED, CHECKED, FIRST_BET, MOVER, NUM_BETS
@@ -103,6 +103,26 @@ class Work(NamedTuple):
 
 
 # Inner loops over histories.
+
+
+@elementwise("target")
+def _fill(target, *, number):
+    return number
+
+
+@elementwise("target")
+def _copy(target, source):
+    return source
+
+
+@elementwise("target")
+def _add(target, source):
+    return target + source
+
+
+@elementwise("target")
+def _add_times(target, source, *, factor):
+    return target + factor * source
 
 
 @elementwise("target")
@@ -298,7 +318,7 @@ def _row_start(seat, length, size):
 def _her_bets(rows, numbers, found, vectors, folds, node, buffer, turn, seat, zero):
     """Extends his rows by the bets he calls; sums up what he folds."""
     bets, before = turn[NUM_BETS], turn[BEFORE]
-    fill(vectors, folds, zero, bets)
+    _fill(vectors, folds, zero, bets)
     length = buffer[LENGTH]
     base = buffer[ROWS] + node[LOW] * length
     start = base + _row_start(seat, length, before) + turn[FIRST_BET]
@@ -314,7 +334,7 @@ def _his_row(rows, base, row, numbers, chances_at, vectors, folds, turn):
     """His row after the bet of his turn, in `row`; sums up what he bets."""
     before, bets, first, called, checked = turn[BEFORE], turn[NUM_BETS], turn[FIRST_BET], turn[CALLED], turn[CHECKED]
     low, high = (bets, before) if first == 0 else (0, first)  # where he may not bet
-    copy(row, checked + low, rows, base + low, high - low)
+    _copy(row, checked + low, rows, base + low, high - low)
     _bet_or_check(row, checked + first, row, called, vectors, folds, rows, base + first, numbers, chances_at, bets)
 
 
@@ -341,7 +361,7 @@ def _list_children(found, pairs, children, cursors, twins, ranks, size):
 def _spread(rows, row, hands, numbers, found, pairs, cursors, units, vectors, folds, node, here, there, turn, seat):
     """His turn: his rows go to the children, card by card."""
     after = turn[AFTER]
-    fill(vectors, folds, units[0], turn[NUM_BETS])
+    _fill(vectors, folds, units[0], turn[NUM_BETS])
     low = node[LOW]
     length = there[LENGTH]
     start = there[ROWS] + _row_start(seat, length, after)
@@ -357,7 +377,7 @@ def _spread(rows, row, hands, numbers, found, pairs, cursors, units, vectors, fo
             cursors[card] += 1
             hands[new + to] = hand ^ 1 << card
             if pairs[pair, 2] == ALONE:
-                copy(rows, start + to * length, row, 0, after)
+                _copy(rows, start + to * length, row, 0, after)
             else:
                 at = found[index, CARDS] + pairs[pair, 1] * found[index, STRIDE]
                 _times(rows, start + to * length, row, 0, numbers, at, units[pairs[pair, 2]], after)
@@ -369,8 +389,8 @@ def _leave(vectors, at, width, numbers, own_bets, stakes, stakes_at, turn, hers)
     before, bets, first, called, checked = turn[BEFORE], turn[NUM_BETS], turn[FIRST_BET], turn[CALLED], turn[CHECKED]
     best, own, folds = at + BEST * width, at + OWN * width, at + FOLDS * width
     best_after, own_after = at + BEST_AFTER * width, at + OWN_AFTER * width
-    copy(vectors, best, vectors, best_after + checked, before)
-    copy(vectors, own, vectors, own_after + checked, before)
+    _copy(vectors, best, vectors, best_after + checked, before)
+    _copy(vectors, own, vectors, own_after + checked, before)
     best += first
     own += first
     best_after += called
@@ -396,11 +416,11 @@ def _take(vectors, at, width, numbers, units, node, child, after, hers):
     below_best, below_own = below + BEST * width, below + OWN * width
     times = units[1] * child[TWINS]
     if not hers:
-        add_times(vectors, best, vectors, below_best, times, after)
-        add_times(vectors, own, vectors, below_own, times, after)
+        _add_times(vectors, best, vectors, below_best, times, after)
+        _add_times(vectors, own, vectors, below_own, times, after)
         return
     if node[NEXT_CHILD] == 1:
-        copy(vectors, best, vectors, below_best, after)
+        _copy(vectors, best, vectors, below_best, after)
     else:
         _larger(vectors, best, vectors, below_best, after)
     chances = node[OWN_CARDS] + child[LABEL] * node[OWN_STRIDE]
@@ -448,10 +468,10 @@ def _he_leads_last(policy, work, level, seat, units, memory, at, width):
         policy.numbers,
     )
     zero, one = units[0], units[1]
-    fill(vectors, folds, zero, turn[NUM_BETS])
-    fill(vectors, best, zero, after)
-    fill(vectors, best_bets, zero, bets)
-    fill(vectors, own_bets, zero, bets)
+    _fill(vectors, folds, zero, turn[NUM_BETS])
+    _fill(vectors, best, zero, after)
+    _fill(vectors, best_bets, zero, bets)
+    _fill(vectors, own_bets, zero, bets)
     there, out_for_her, out_for_him = _last_cards(state, seat, other)
     her_hand, suit_of = state[HAND + seat], work.suit_of
     her_card = bits.lowest(her_hand)
@@ -490,17 +510,17 @@ def _he_leads_last(policy, work, level, seat, units, memory, at, width):
         start = starts[place_of(keys, starts, hers_first, hers_mask, places)]
         own_start = 0 if start == FREE else start
         if same_suit and her_card > card:
-            add(vectors, best, row, 0, after)
+            _add(vectors, best, row, 0, after)
             _bet_on_a_win(vectors, best_bets, vectors, own_bets, row, first, numbers, calls, numbers, own_start, bets)
         else:
-            add_times(vectors, best, row, 0, -one, after)
+            _add_times(vectors, best, row, 0, -one, after)
             _bet_on_a_loss(
                 vectors, best_bets, vectors, own_bets, row, first, numbers, calls, numbers, own_start,
                 stakes, stakes_at + first, one, bets,
             )  # fmt: skip
     _settle(vectors, best, vectors, own, stakes, stakes_at, after)
-    add(vectors, best + first, vectors, best_bets, bets)
-    add(vectors, own + first, vectors, own_bets, bets)
+    _add(vectors, best + first, vectors, best_bets, bets)
+    _add(vectors, own + first, vectors, own_bets, bets)
     own_context = context_word(work.memories[level, seat], seat, level, order)
     node[OWN_BETS] = _block(contexts, keys, starts, own_context, unled)
 
@@ -525,9 +545,9 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
     checked, called = ends + next_turn[CHECKED], ends + next_turn[CALLED]
     rest, rest_end = (last_bets, after) if last_first == 0 else (0, last_first)  # where he may not bet
     zero, one = units[0], units[1]
-    fill(vectors, folds, zero, bets)
-    fill(vectors, last_folds, zero, last_bets)
-    fill(vectors, ends, zero, last_after)
+    _fill(vectors, folds, zero, bets)
+    _fill(vectors, last_folds, zero, last_bets)
+    _fill(vectors, ends, zero, last_after)
     there, out_for_her, out_for_him = _last_cards(state, seat, other)
     her_hand, suit_of = state[HAND + seat], work.suit_of
     her_card = bits.lowest(her_hand)
@@ -556,7 +576,7 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
             places = _one_card(there, out_for_him, suit_of, card, held, her_hand)
         block = starts[place_of(keys, starts, bets_first, bets_mask, places)]
         sign = -one if same_suit and card > her_card else one
-        add_times(vectors, checked + rest, rows, whole + rest, sign, rest_end - rest)
+        _add_times(vectors, checked + rest, rows, whole + rest, sign, rest_end - rest)
         _last_bet(
             vectors, checked + last_first, vectors, called, vectors, last_folds, rows, whole + last_first,
             numbers, 0 if block == FREE else block, sign, last_bets,
@@ -570,8 +590,8 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
     own = _block(contexts, keys, starts, context_word(memories[seat], seat, level + 1, order), places)
     stakes_at = ((level + 1) * work.turns.shape[1] + order) * width
     _leave(vectors, below, width, numbers, own, stakes, stakes_at, next_turn, False)
-    copy(vectors, at + BEST_AFTER * width, vectors, below + BEST * width, after)
-    copy(vectors, at + OWN_AFTER * width, vectors, below + OWN * width, after)
+    _copy(vectors, at + BEST_AFTER * width, vectors, below + BEST * width, after)
+    _copy(vectors, at + OWN_AFTER * width, vectors, below + OWN * width, after)
     unled = _one_card(there, out_for_her, suit_of, her_card, her_hand, 0)
     own_context = context_word(work.memories[level, seat], seat, level, order)
     node[OWN_BETS] = _block(contexts, keys, starts, own_context, unled)
@@ -622,8 +642,8 @@ def _enter(policy, work, level, seat, units, at, width):
             work.rows, work.row, work.hands, policy.numbers, found, work.pairs, work.cursors, units, work.vectors,
             folds, node, here, work.buffers[node[BUFFER] + 1], turn, seat,
         )  # fmt: skip
-    fill(work.vectors, at + BEST_AFTER * width, units[0], turn[AFTER])
-    fill(work.vectors, at + OWN_AFTER * width, units[0], turn[AFTER])
+    _fill(work.vectors, at + BEST_AFTER * width, units[0], turn[AFTER])
+    _fill(work.vectors, at + OWN_AFTER * width, units[0], turn[AFTER])
     node[NEXT_CHILD] = 0
 
 
