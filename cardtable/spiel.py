@@ -105,6 +105,14 @@ def load_game(name: str) -> pyspiel.Game:
         raise UserError(f"--game={name} cannot be loaded: {str(error).splitlines()[0]}") from None
 
 
+def load_card_game(name: str) -> CardGame:
+    """`load_game` for those who need the rules of a game: UserError for games that are not of this project."""
+    game = load_game(name)
+    if not isinstance(game, CardGame):
+        raise UserError(f"--game={name} is not a card game of this project")
+    return game
+
+
 def _require_known_names(text: str, parameters: Mapping[str, Any]) -> None:
     """Of a game, of the games inside it, and of their parameters; UserError with those that come closest."""
     known = {kind.short_name: kind.parameter_specification for kind in pyspiel.registered_games()}

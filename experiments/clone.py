@@ -19,7 +19,7 @@ from cardtable.executors import Threads
 from cardtable.parameters import UserError
 from cardtable.player import find_player
 from cardtable.search.clones import save_clone
-from cardtable.spiel import CardGame, load_game
+from cardtable.spiel import load_card_game
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import file_name
@@ -50,9 +50,7 @@ flags.DEFINE_bool("quick", False, "64 games")
 @command
 def main() -> None:
     torch.set_num_threads(1)
-    game = load_game(FLAGS.game)
-    if not isinstance(game, CardGame):
-        raise UserError(f"--game={FLAGS.game}: clones are made of players of this project's games only")
+    game = load_card_game(FLAGS.game)
     player = find_player(FLAGS.player, game)
     if player.choose_rows is None:
         raise UserError(f"--player={FLAGS.player}: a bot cannot be cloned; allowed: players of the game")

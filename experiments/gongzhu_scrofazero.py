@@ -25,11 +25,11 @@ import torch
 from absl import flags
 from matplotlib.figure import Figure
 
-import gongzhu_spiel  # noqa: F401 registers the game
+import cardspiel  # noqa: F401 registers our games
 from cardtable.match import play_match
 from cardtable.player import find_player, read_player_file
 from cardtable.progress import LateProgress
-from cardtable.spiel import CardGame, load_game
+from cardtable.spiel import CardGame, load_card_game
 from experiments.gongzhu.scrofazero import gamma_examples, matches, values_of_cards
 from experiments.running import tables
 from experiments.running.command import command, start
@@ -74,7 +74,7 @@ TUNING_SEED = 70_000
 @command
 def main() -> None:
     torch.set_num_threads(1)
-    game = load_game(FLAGS.game)
+    game = load_card_game(FLAGS.game)
     if FLAGS.tables:
         play_tables(game)
     else:

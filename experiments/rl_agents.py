@@ -15,7 +15,7 @@ import importlib.util
 from absl import flags
 
 from cardtable.parameters import UserError
-from cardtable.spiel import CardGame, load_game
+from cardtable.spiel import load_card_game
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import file_name
@@ -41,9 +41,7 @@ def main() -> None:
     from experiments.cego.rl_training import LEARNER, learning_figure, train
 
     torch.set_num_threads(1)  # with networks this small more threads only wait for each other
-    game = load_game(FLAGS.game)
-    if not isinstance(game, CardGame):
-        raise UserError(f"--game={FLAGS.game} is not a card game of this project")
+    game = load_card_game(FLAGS.game)
     episodes = 40 if FLAGS.quick else FLAGS.episodes
     evaluation_games = 500 if FLAGS.quick else FLAGS.evaluation_games
     config = {"game": FLAGS.game, "agent": FLAGS.agent, "episodes": episodes, "seed": FLAGS.seed}
