@@ -19,6 +19,7 @@ from absl import flags
 import cardspiel  # noqa: F401
 from cardtable.parameters import UserError
 from cardtable.player import find_player
+from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import write_csv
@@ -111,11 +112,8 @@ def last_bet_rows(bets: LastBets) -> list[dict[str, Any]]:
 
 @command
 def main() -> None:
-    parts = FLAGS.size.split("-")
-    if len(parts) != 3 or not all(part.isdigit() for part in parts):
-        raise UserError(f"--size is {FLAGS.size}; allowed: suits-ranks-hand size, such as 4-8-4")
     sizes = sizes_of(FLAGS.size)
-    game = pyspiel.load_game(toepen(*sizes, True, True))
+    game = load_game(toepen(*sizes, True, True))
     player = find_player(FLAGS.player, game)
     if player.probabilities_rows is None:
         raise UserError(f"--player={FLAGS.player} has no probabilities; allowed: players that are policies")

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 
 import cardspiel  # noqa: F401
 from cardtable.parameters import UserError
+from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.flags import define_count, define_run
@@ -110,14 +111,11 @@ class Expert:
 
 @command
 def main() -> None:
-    parts = FLAGS.size.split("-")
-    if len(parts) != 3 or not all(part.isdigit() for part in parts):
-        raise UserError(f"--size is {FLAGS.size}; allowed: suits-ranks-hand size, such as 4-8-4")
     abstraction = Abstraction(FLAGS.memory, FLAGS.classes)
     abstraction.arrays()
     if FLAGS.install and FLAGS.size != FULL:
         raise UserError(f"--install is for the full game, --size={FULL}, not for {FLAGS.size}")
-    game = pyspiel.load_game(toepen(*sizes_of(FLAGS.size), True, True))
+    game = load_game(toepen(*sizes_of(FLAGS.size), True, True))
     expert = Expert(game, abstraction, FLAGS.hands)
     seconds = DEFAULT_SECONDS if FLAGS.seconds is None and FLAGS.iterations is None else FLAGS.seconds
     run = Run(

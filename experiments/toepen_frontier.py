@@ -152,8 +152,6 @@ def plot(rows: list[dict[str, Any]]) -> Any:
 @command
 def main() -> None:
     for size in FLAGS.sizes:
-        if not _is_size(size):
-            raise UserError(f"--sizes has {size}; allowed: suits-ranks-hand size, such as 4-5-3")
         try:
             toepen_rules(*sizes_of(size), betting=True, follow_suit=True)
         except ValueError as error:
@@ -162,11 +160,6 @@ def main() -> None:
     with chosen_executor(run.path) as executor:
         frontier(run, executor)
     tables.console.print(f"report in {run.path}")
-
-
-def _is_size(size: str) -> bool:
-    parts = size.split("-")
-    return len(parts) == 3 and all(part.isdigit() for part in parts)
 
 
 OPTIONS = ("sizes", "target", "engine", "memory", "quick")

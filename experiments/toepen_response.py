@@ -25,6 +25,7 @@ from cardtable.files import read_arrays, write_arrays
 from cardtable.match import Estimate
 from cardtable.parameters import UserError
 from cardtable.player import read_player_file
+from cardtable.spiel import load_game
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import RunDirectory, write_csv
@@ -125,11 +126,8 @@ def load_values(file: Path, most: int) -> list[tuple[float, float]]:
 
 @command
 def main() -> None:
-    parts = FLAGS.size.split("-")
-    if len(parts) != 3 or not all(part.isdigit() for part in parts):
-        raise UserError(f"--size is {FLAGS.size}; allowed: suits-ranks-hand size, such as 4-8-4")
     sizes = sizes_of(FLAGS.size)
-    game = pyspiel.load_game(toepen(*sizes, FLAGS.betting, FLAGS.follow_suit))
+    game = load_game(toepen(*sizes, FLAGS.betting, FLAGS.follow_suit))
     names = ("player", "size", "betting", "follow_suit", "hands", "exact", "seed", "minutes")
     run = open_directory({name: FLAGS[name].value for name in names})
     question = Question(sizes, FLAGS.betting, FLAGS.follow_suit, policy(game, sizes[2], run))

@@ -12,6 +12,7 @@ import pyspiel
 
 import cardspiel  # noqa: F401
 from cardtable.executors import Processes
+from cardtable.parameters import UserError
 from experiments.running import tables
 from experiments.running.checkpoints import load_checkpoint, save_checkpoint
 from experiments.toepen import openings
@@ -116,7 +117,11 @@ def _compile() -> None:
 
 
 def sizes_of(size: str) -> tuple[int, int, int]:
-    suits, ranks, hand_size = map(int, size.split("-"))
+    """Suits, ranks and cards in a hand, from `4-8-3`; UserError for other texts."""
+    parts = size.split("-")
+    if len(parts) != 3 or not all(part.isascii() and part.isdigit() for part in parts):
+        raise UserError(f"{size} is no size of Toepen; allowed: suits-ranks-hand size, such as 4-8-4")
+    suits, ranks, hand_size = map(int, parts)
     return suits, ranks, hand_size
 
 
