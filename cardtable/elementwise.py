@@ -182,3 +182,23 @@ def _spread(builder: Any, value: Any, vector: Any) -> _Lanes:
     lane, nothing = ir.IntType(32), ir.Constant(vector, ir.Undefined)
     mask = ir.Constant(ir.VectorType(lane, vector.count), [0] * vector.count)
     return _Lanes(builder, builder.shuffle_vector(builder.insert_element(nothing, value, lane(0)), nothing, mask))
+
+
+@elementwise("target")
+def fill(target, *, number):
+    return number
+
+
+@elementwise("target")
+def copy(target, source):
+    return source
+
+
+@elementwise("target")
+def add(target, source):
+    return target + source
+
+
+@elementwise("target")
+def add_times(target, source, *, factor):
+    return target + factor * source

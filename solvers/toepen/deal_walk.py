@@ -24,7 +24,7 @@ import numpy as np
 
 from cardtable import bits
 from cardtable.compiled import compiled
-from cardtable.elementwise import elementwise, larger, positive, share
+from cardtable.elementwise import add_times, copy, elementwise, fill, larger, positive, share
 from cardtable.memory_hints import borrowed
 from solvers.toepen.blocks import CONTEXT, FREE, LABELS, PLACES, START, slot_of
 from solvers.toepen.histories import AFTER, BEFORE, CALLED, CHECKED, FIRST_BET, MOVER, NUM_BETS
@@ -86,16 +86,6 @@ class DealWork(NamedTuple):
 
 
 @elementwise("target")
-def _fill(target, *, number):
-    return number
-
-
-@elementwise("target")
-def _copy(target, source):
-    return source
-
-
-@elementwise("target")
 def _scale(target, source, *, factor):
     return factor * source
 
@@ -103,11 +93,6 @@ def _scale(target, source, *, factor):
 @elementwise("target")
 def _times(target, source, chances, *, factor):
     return source * chances * factor
-
-
-@elementwise("target")
-def _add_scaled(target, source, *, factor):
-    return target + factor * source
 
 
 @elementwise("target")
@@ -229,8 +214,8 @@ def _enter(tables, work, memory, level, weight, width):
     own, theirs = node[STARTS + mover], node[STARTS + other]
     reach, answer = at + (REACH + mover) * width, at + (REACH + other) * width
     reach_after, answer_after = at + (AFTER_BET + mover) * width, at + (AFTER_BET + other) * width
-    _copy(vectors, reach_after + checked, vectors, reach, before)
-    _copy(vectors, answer_after + checked, vectors, answer, before)
+    copy(vectors, reach_after + checked, vectors, reach, before)
+    copy(vectors, answer_after + checked, vectors, answer, before)
     if bets:
         chances, calls = at + BETS * width, at + CALLS * width
         _match_two(vectors, chances, regrets, own, regrets, own + bets, half, bets)
@@ -246,7 +231,7 @@ def _enter(tables, work, memory, level, weight, width):
         start = own + 2 * bets
         strategies, row = work.strategies, level * work.children.shape[1] * width
         total = at + VALUE * width  # which is not yet known
-        _fill(vectors, total, work.one[0], after)
+        fill(vectors, total, work.one[0], after)
         for label in range(num_labels):
             _add_positive(vectors, total, regrets, start + label * after, after)
         for index in range(count):
@@ -287,7 +272,7 @@ def _descend(work, memory, level, width):
     at = level * NUM_VECTORS * width
     below = at + NUM_VECTORS * width
     mine, theirs = mover * width, (1 - mover) * width
-    _copy(vectors, below + REACH * width + theirs, vectors, at + AFTER_BET * width + theirs, after)
+    copy(vectors, below + REACH * width + theirs, vectors, at + AFTER_BET * width + theirs, after)
     goes, comes = below + REACH * width + mine, at + AFTER_BET * width + mine
     if node[NUM_LABELS] == 1:
         _scale(vectors, goes, vectors, comes, work.one[share_of], after)
@@ -313,17 +298,17 @@ def _leave(tables, work, level, floor, width):
     children = level * most * width
     regrets = tables.regrets
     if count:
-        _fill(vectors, value_after, work.one[0], after)
+        fill(vectors, value_after, work.one[0], after)
     if num_labels == 1:
         for index in range(count):
-            _add_scaled(vectors, value_after, values, children + index * width, work.one[count], after)
+            add_times(vectors, value_after, values, children + index * width, work.one[count], after)
     else:
         means = children + most * width  # of labels; those of the level below are settled
         for label in range(num_labels):
-            _fill(values, means + label * width, work.one[0], after)
+            fill(values, means + label * width, work.one[0], after)
         for index in range(count):
             label, factor = work.children[level, index, LABEL], work.one[work.children[level, index, SHARE]]
-            _add_scaled(values, means + label * width, values, children + index * width, factor, after)
+            add_times(values, means + label * width, values, children + index * width, factor, after)
         strategies, row = work.strategies, level * most * width
         for label in range(num_labels):
             here = label * width
@@ -334,7 +319,7 @@ def _leave(tables, work, level, floor, width):
                 regrets, own + 2 * bets + label * after, vectors, theirs_after, values, means + label * width,
                 vectors, value_after, sign, floor, after,
             )  # fmt: skip
-    _copy(vectors, value, vectors, value_after + checked, before)
+    copy(vectors, value, vectors, value_after + checked, before)
     if bets:
         _settle_bets(
             vectors, value + first, regrets, own, regrets, own + bets, regrets, theirs, regrets, theirs + bets,
@@ -379,7 +364,7 @@ def run_deals(tables, work, memory, weights, floor):
             child = (level - 1) * most + work.nodes[level - 1, NEXT_CHILD] - 1
             before = work.turns[level, work.nodes[level, ORDER], BEFORE]
             value = (level * NUM_VECTORS + VALUE) * width
-            _copy(work.child_values, child * width, work.vectors, value, before)
+            copy(work.child_values, child * width, work.vectors, value, before)
             level -= 1
             entering = False
     return len(weights)

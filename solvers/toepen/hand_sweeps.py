@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardtable.compiled import compiled
-from cardtable.elementwise import elementwise, larger, positive, share, where_positive
+from cardtable.elementwise import add, add_times, copy, elementwise, fill, larger, positive, share, where_positive
 from cardtable.memory_hints import prefetch
 
 REGRETS, BEST_RESPONSE = range(2)
@@ -50,26 +50,6 @@ class Scratch(NamedTuple):
 
 
 # Inner loops over histories.
-
-
-@elementwise("target")
-def _clear(target, *, nothing):
-    return nothing
-
-
-@elementwise("target")
-def _copy(target, source):
-    return source
-
-
-@elementwise("target")
-def _add(target, source):
-    return target + source
-
-
-@elementwise("target")
-def _add_times(target, source, *, weight):
-    return target + weight * source
 
 
 @elementwise("target")
@@ -150,24 +130,24 @@ def _call(goes, stays, call_regrets, fold_regrets, *, half):
 def _sum_plans(nodes, others, weights, plan, other_after, met, size):
     """The other's plans weighted by chance, over some nodes."""
     first, end = nodes
-    _clear(met, 0, np.float32(0.0), size)
+    fill(met, 0, np.float32(0.0), size)
     for node in range(first, end):
         _fetch(plan, other_after[others[min(node + NODES_AHEAD, len(others) - 1)]], size)
-        _add_times(met, 0, plan, other_after[others[node]], weights[node], size)
+        add_times(met, 0, plan, other_after[others[node]], weights[node], size)
 
 
 @compiled
 def _sum_last_plans(nodes, others, weights, wins, plan, other_after, lost, won, size):
     """The same on the last turn: those that she loses against, and those that she wins against."""
     first, end = nodes
-    _clear(lost, 0, np.float32(0.0), size)
-    _clear(won, 0, np.float32(0.0), size)
+    fill(lost, 0, np.float32(0.0), size)
+    fill(won, 0, np.float32(0.0), size)
     for node in range(first, end):
         _fetch(plan, other_after[others[min(node + NODES_AHEAD, len(others) - 1)]], size)
         if wins[node] == 1:
-            _add_times(won, 0, plan, other_after[others[node]], weights[node], size)
+            add_times(won, 0, plan, other_after[others[node]], weights[node], size)
         else:
-            _add_times(lost, 0, plan, other_after[others[node]], weights[node], size)
+            add_times(lost, 0, plan, other_after[others[node]], weights[node], size)
 
 
 @compiled
@@ -184,16 +164,16 @@ def _decide(values, place, regrets, start, count, size, best_response, totals, e
             _larger(values, place, values, place, values, place + action * size, size)
         return
     nothing = np.float32(0.0)
-    _clear(totals, 0, nothing, size)
-    _clear(expected, 0, nothing, size)
-    _clear(mean, 0, nothing, size)
+    fill(totals, 0, nothing, size)
+    fill(expected, 0, nothing, size)
+    fill(mean, 0, nothing, size)
     for action in range(count):
         _weigh(totals, 0, expected, 0, mean, 0, regrets, start + action * size, values, place + action * size, size)
     _expect(expected, 0, totals, 0, mean, 0, np.float32(1.0) / np.float32(count), size)
     kept, negative_kept = discounts
     for action in range(count):
         _regret(regrets, start + action * size, values, place + action * size, expected, 0, kept, negative_kept, size)
-    _copy(values, place, expected, 0, size)
+    copy(values, place, expected, 0, size)
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -235,7 +215,7 @@ def back_up(player, turn, layer, views, other, values, above, values_above, regr
                 _decide(
                     values, row, regrets, start + 2 * bets, count, after, best_response, totals, ends, before, discounts
                 )
-        _copy(before, 0, rows, row + checked, size)
+        copy(before, 0, rows, row + checked, size)
         if bets:
             stakes = turn.stakes[order]
             on = row + called
@@ -252,9 +232,9 @@ def back_up(player, turn, layer, views, other, values, above, values_above, regr
                     met, 0, regrets, start, regrets, start + bets, rows, on, folds, 0, kept, negative_kept, half, bets
                 )
             if own_turn:
-                _copy(before, first, met, 0, bets)
+                copy(before, first, met, 0, bets)
             else:
-                _add(before, first, met, 0, bets)
+                add(before, first, met, 0, bets)
         _hand_up(parents[view], labels[view], above, view, before, size, values_above)
 
 
@@ -268,7 +248,7 @@ def _hand_up(parent, label, above, view, before, size, values_above):
         at = offsets[parent] - first
         if label >= 0 and num_labels[parent] > 1:
             at += label * size
-    _add(values_above, at, before, 0, size)
+    add(values_above, at, before, 0, size)
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -281,16 +261,16 @@ def forward(player, turn, layer, views, above, above_plan, above_regrets, regret
         first, checked, called = turn.first[order], turn.checked[order], turn.called[order]
         start, parent = layer.after[view], layer.parent[view]
         if parent < 0:
-            _clear(plan, start + checked, one, size)
+            fill(plan, start + checked, one, size)
         else:
             source = above.after[parent]
             count = above.num_labels[parent]
             if layer.label[view] < 0 or count <= 1:
-                _copy(plan, start + checked, above_plan, source, size)
+                copy(plan, start + checked, above_plan, source, size)
             else:
                 cards = above.regrets[parent] + 2 * bets_above[above.order[parent]]
                 own = cards + layer.label[view] * size
-                _clear(plan, start + checked, nothing, size)
+                fill(plan, start + checked, nothing, size)
                 for action in range(count):
                     _add_positive(plan, start + checked, above_regrets, cards + action * size, size)
                 even = one / np.float32(count)
@@ -304,4 +284,4 @@ def forward(player, turn, layer, views, above, above_plan, above_regrets, regret
 
 @compiled(nogil=True)
 def add_plan(average, plan, weight, start, end):
-    _add_times(average, start, plan, start, weight, end - start)
+    add_times(average, start, plan, start, weight, end - start)

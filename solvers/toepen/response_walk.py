@@ -28,7 +28,7 @@ import numpy as np
 
 from cardtable import bits, deck
 from cardtable.compiled import compiled
-from cardtable.elementwise import elementwise, larger, positive
+from cardtable.elementwise import add, add_times, copy, elementwise, fill, larger, positive
 from cardtable.memory_hints import borrowed
 from solvers.toepen.blocks import FREE
 from solvers.toepen.histories import AFTER, BEFORE, CALLED, CHECKED, FIRST_BET, MOVER, NUM_BETS
@@ -103,26 +103,6 @@ class Work(NamedTuple):
 
 
 # Inner loops over histories.
-
-
-@elementwise("target")
-def _fill(target, *, number):
-    return number
-
-
-@elementwise("target")
-def _copy(target, source):
-    return source
-
-
-@elementwise("target")
-def _add(target, source):
-    return target + source
-
-
-@elementwise("target")
-def _add_times(target, source, *, factor):
-    return target + factor * source
 
 
 @elementwise("target")
@@ -318,7 +298,7 @@ def _row_start(seat, length, size):
 def _her_bets(rows, numbers, found, vectors, folds, node, buffer, turn, seat, zero):
     """Extends his rows by the bets he calls; sums up what he folds."""
     bets, before = turn[NUM_BETS], turn[BEFORE]
-    _fill(vectors, folds, zero, bets)
+    fill(vectors, folds, zero, bets)
     length = buffer[LENGTH]
     base = buffer[ROWS] + node[LOW] * length
     start = base + _row_start(seat, length, before) + turn[FIRST_BET]
@@ -334,7 +314,7 @@ def _his_row(rows, base, row, numbers, chances_at, vectors, folds, turn):
     """His row after the bet of his turn, in `row`; sums up what he bets."""
     before, bets, first, called, checked = turn[BEFORE], turn[NUM_BETS], turn[FIRST_BET], turn[CALLED], turn[CHECKED]
     low, high = (bets, before) if first == 0 else (0, first)  # where he may not bet
-    _copy(row, checked + low, rows, base + low, high - low)
+    copy(row, checked + low, rows, base + low, high - low)
     _bet_or_check(row, checked + first, row, called, vectors, folds, rows, base + first, numbers, chances_at, bets)
 
 
@@ -361,7 +341,7 @@ def _list_children(found, pairs, children, cursors, twins, ranks, size):
 def _spread(rows, row, hands, numbers, found, pairs, cursors, units, vectors, folds, node, here, there, turn, seat):
     """His turn: his rows go to the children, card by card."""
     after = turn[AFTER]
-    _fill(vectors, folds, units[0], turn[NUM_BETS])
+    fill(vectors, folds, units[0], turn[NUM_BETS])
     low = node[LOW]
     length = there[LENGTH]
     start = there[ROWS] + _row_start(seat, length, after)
@@ -377,7 +357,7 @@ def _spread(rows, row, hands, numbers, found, pairs, cursors, units, vectors, fo
             cursors[card] += 1
             hands[new + to] = hand ^ 1 << card
             if pairs[pair, 2] == ALONE:
-                _copy(rows, start + to * length, row, 0, after)
+                copy(rows, start + to * length, row, 0, after)
             else:
                 at = found[index, CARDS] + pairs[pair, 1] * found[index, STRIDE]
                 _times(rows, start + to * length, row, 0, numbers, at, units[pairs[pair, 2]], after)
@@ -389,8 +369,8 @@ def _leave(vectors, at, width, numbers, own_bets, stakes, stakes_at, turn, hers)
     before, bets, first, called, checked = turn[BEFORE], turn[NUM_BETS], turn[FIRST_BET], turn[CALLED], turn[CHECKED]
     best, own, folds = at + BEST * width, at + OWN * width, at + FOLDS * width
     best_after, own_after = at + BEST_AFTER * width, at + OWN_AFTER * width
-    _copy(vectors, best, vectors, best_after + checked, before)
-    _copy(vectors, own, vectors, own_after + checked, before)
+    copy(vectors, best, vectors, best_after + checked, before)
+    copy(vectors, own, vectors, own_after + checked, before)
     best += first
     own += first
     best_after += called
@@ -416,11 +396,11 @@ def _take(vectors, at, width, numbers, units, node, child, after, hers):
     below_best, below_own = below + BEST * width, below + OWN * width
     times = units[1] * child[TWINS]
     if not hers:
-        _add_times(vectors, best, vectors, below_best, times, after)
-        _add_times(vectors, own, vectors, below_own, times, after)
+        add_times(vectors, best, vectors, below_best, times, after)
+        add_times(vectors, own, vectors, below_own, times, after)
         return
     if node[NEXT_CHILD] == 1:
-        _copy(vectors, best, vectors, below_best, after)
+        copy(vectors, best, vectors, below_best, after)
     else:
         _larger(vectors, best, vectors, below_best, after)
     chances = node[OWN_CARDS] + child[LABEL] * node[OWN_STRIDE]
@@ -468,10 +448,10 @@ def _he_leads_last(policy, work, level, seat, units, memory, at, width):
         policy.numbers,
     )
     zero, one = units[0], units[1]
-    _fill(vectors, folds, zero, turn[NUM_BETS])
-    _fill(vectors, best, zero, after)
-    _fill(vectors, best_bets, zero, bets)
-    _fill(vectors, own_bets, zero, bets)
+    fill(vectors, folds, zero, turn[NUM_BETS])
+    fill(vectors, best, zero, after)
+    fill(vectors, best_bets, zero, bets)
+    fill(vectors, own_bets, zero, bets)
     there, out_for_her, out_for_him = _last_cards(state, seat, other)
     her_hand, suit_of = state[HAND + seat], work.suit_of
     her_card = bits.lowest(her_hand)
@@ -510,17 +490,17 @@ def _he_leads_last(policy, work, level, seat, units, memory, at, width):
         start = starts[place_of(keys, starts, hers_first, hers_mask, places)]
         own_start = 0 if start == FREE else start
         if same_suit and her_card > card:
-            _add(vectors, best, row, 0, after)
+            add(vectors, best, row, 0, after)
             _bet_on_a_win(vectors, best_bets, vectors, own_bets, row, first, numbers, calls, numbers, own_start, bets)
         else:
-            _add_times(vectors, best, row, 0, -one, after)
+            add_times(vectors, best, row, 0, -one, after)
             _bet_on_a_loss(
                 vectors, best_bets, vectors, own_bets, row, first, numbers, calls, numbers, own_start,
                 stakes, stakes_at + first, one, bets,
             )  # fmt: skip
     _settle(vectors, best, vectors, own, stakes, stakes_at, after)
-    _add(vectors, best + first, vectors, best_bets, bets)
-    _add(vectors, own + first, vectors, own_bets, bets)
+    add(vectors, best + first, vectors, best_bets, bets)
+    add(vectors, own + first, vectors, own_bets, bets)
     own_context = context_word(work.memories[level, seat], seat, level, order)
     node[OWN_BETS] = _block(contexts, keys, starts, own_context, unled)
 
@@ -545,9 +525,9 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
     checked, called = ends + next_turn[CHECKED], ends + next_turn[CALLED]
     rest, rest_end = (last_bets, after) if last_first == 0 else (0, last_first)  # where he may not bet
     zero, one = units[0], units[1]
-    _fill(vectors, folds, zero, bets)
-    _fill(vectors, last_folds, zero, last_bets)
-    _fill(vectors, ends, zero, last_after)
+    fill(vectors, folds, zero, bets)
+    fill(vectors, last_folds, zero, last_bets)
+    fill(vectors, ends, zero, last_after)
     there, out_for_her, out_for_him = _last_cards(state, seat, other)
     her_hand, suit_of = state[HAND + seat], work.suit_of
     her_card = bits.lowest(her_hand)
@@ -576,7 +556,7 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
             places = _one_card(there, out_for_him, suit_of, card, held, her_hand)
         block = starts[place_of(keys, starts, bets_first, bets_mask, places)]
         sign = -one if same_suit and card > her_card else one
-        _add_times(vectors, checked + rest, rows, whole + rest, sign, rest_end - rest)
+        add_times(vectors, checked + rest, rows, whole + rest, sign, rest_end - rest)
         _last_bet(
             vectors, checked + last_first, vectors, called, vectors, last_folds, rows, whole + last_first,
             numbers, 0 if block == FREE else block, sign, last_bets,
@@ -590,8 +570,8 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
     own = _block(contexts, keys, starts, context_word(memories[seat], seat, level + 1, order), places)
     stakes_at = ((level + 1) * work.turns.shape[1] + order) * width
     _leave(vectors, below, width, numbers, own, stakes, stakes_at, next_turn, False)
-    _copy(vectors, at + BEST_AFTER * width, vectors, below + BEST * width, after)
-    _copy(vectors, at + OWN_AFTER * width, vectors, below + OWN * width, after)
+    copy(vectors, at + BEST_AFTER * width, vectors, below + BEST * width, after)
+    copy(vectors, at + OWN_AFTER * width, vectors, below + OWN * width, after)
     unled = _one_card(there, out_for_her, suit_of, her_card, her_hand, 0)
     own_context = context_word(work.memories[level, seat], seat, level, order)
     node[OWN_BETS] = _block(contexts, keys, starts, own_context, unled)
@@ -642,8 +622,8 @@ def _enter(policy, work, level, seat, units, at, width):
             work.rows, work.row, work.hands, policy.numbers, found, work.pairs, work.cursors, units, work.vectors,
             folds, node, here, work.buffers[node[BUFFER] + 1], turn, seat,
         )  # fmt: skip
-    _fill(work.vectors, at + BEST_AFTER * width, units[0], turn[AFTER])
-    _fill(work.vectors, at + OWN_AFTER * width, units[0], turn[AFTER])
+    fill(work.vectors, at + BEST_AFTER * width, units[0], turn[AFTER])
+    fill(work.vectors, at + OWN_AFTER * width, units[0], turn[AFTER])
     node[NEXT_CHILD] = 0
 
 
