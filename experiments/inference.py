@@ -62,6 +62,9 @@ def main() -> None:
     if not 1 <= len(FLAGS.players) <= 2:
         raise UserError(f"--players={','.join(FLAGS.players)}: allowed are one or two")
     players = [find_player(name, game) for name in FLAGS.players]
+    bots = [name for name, player in zip(FLAGS.players, players, strict=True) if player.choose_rows is None]
+    if bots:
+        raise UserError(f"--players={bots[0]}: a bot's positions cannot be told again; allowed: players of the game")
     count, deals = (20, 20) if FLAGS.quick else (FLAGS.positions, FLAGS.deals)
     config = {"game": FLAGS.game, "players": FLAGS.players, "models": FLAGS.models, "positions": count}
     config |= {"deals": deals, "seed": FLAGS.seed, "power": FLAGS.power, "from_trick": FLAGS.from_trick}

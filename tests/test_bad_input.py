@@ -81,6 +81,7 @@ SIZES = {
     ("deep_cfr", "--seed=-1"): "allowed: 0 to",
     ("deep_cfr", "--epsilon=inf"): "allowed: finite numbers",
     ("gongzhu_scrofazero", "--game=catch"): "--game=catch is not a card game of this project",
+    ("inference", "--players=os:getcwd"): "--players=os:getcwd: a bot's positions cannot be told again",
     ("solve", "--seconds=nan"): "allowed: finite numbers",
     ("solve", "--game=kuhn_pokr"): "did you mean kuhn_poker",
     ("tournament", "--players=random,gred"): "did you mean greed",
