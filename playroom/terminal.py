@@ -7,6 +7,11 @@ Arrow keys and Enter choose, `h` asks for a hint, `w` for another adviser, `n` d
 from __future__ import annotations
 
 import json
+import os
+import select
+import signal
+import sys
+import threading
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -328,9 +333,28 @@ class ReplayApp(App[None]):
         self._draw()
 
 
+def end_with_the_terminal() -> None:
+    """From now on this process ends when its terminal vanishes, as SIGHUP would have it, also where that is ignored.
+
+    textual would read nothing from it again and again, and keep a core busy. Records are on the disk already.
+    """
+    if sys.__stdin__ is None or not sys.__stdin__.isatty():
+        return
+    vanished = select.poll()
+    vanished.register(sys.__stdin__, 0)  # nothing else is waited for
+
+    def watch() -> None:
+        if any(event & select.POLLHUP for _, event in vanished.poll()):
+            os._exit(128 + signal.SIGHUP)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def play_in_terminal(house: House, language: str = "") -> None:
+    end_with_the_terminal()
     TableApp(house, language).run()
 
 
 def replay_in_terminal(records: Sequence[Record], language: str = "") -> None:
+    end_with_the_terminal()
     ReplayApp(records, language).run()

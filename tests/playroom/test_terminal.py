@@ -1,6 +1,11 @@
 """The terminal through textual's pilot: games are played with keys, nothing else."""
 
 import asyncio
+import os
+import pty
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +13,7 @@ import pytest
 from playroom.records import read_records
 from playroom.room import House
 from playroom.terminal import ReplayApp, TableApp
+from tests.commands import ROOT
 from tests.variants import COINCHE_D0
 
 CEGO = [f"python_cego(subgame={name})" for name in ("standard", "solo", "ultimo", "bettel", "piccolo", "raeuber")]
@@ -54,3 +60,27 @@ def test_a_game_is_played_with_keys(game: str, tmp_path: Path) -> None:
             return str(viewer.query_one("#table").render())
 
     assert str(record.returns) in asyncio.run(look())
+
+
+def test_a_table_ends_with_its_terminal(tmp_path: Path) -> None:
+    """Also where the signal of a terminal that vanishes is ignored, as under nohup."""
+    ours, its = pty.openpty()
+    program = "import sys; from pathlib import Path; from playroom.room import House; "
+    program += "from playroom.terminal import play_in_terminal; play_in_terminal(House(Path(sys.argv[1])))"
+    table = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        **dict.fromkeys(("stdin", "stdout", "stderr"), its),
+        cwd=ROOT,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    os.close(its)
+    try:
+        shown = b""
+        while b"Coinche" not in shown:
+            shown += os.read(ours, 4096)
+        os.close(ours)
+        assert table.wait(timeout=60) == 128 + signal.SIGHUP
+    finally:
+        table.kill()
+        table.wait()
