@@ -17,8 +17,9 @@ play: $(READY)
 test: $(READY)  # side by side: mypy needs one core for a minute where it has no cache yet
 	@$(MAKE) --no-print-directory -j2 lint quick-tests
 
-quick-tests: $(READY)  # three workers on two cores: some wait for the processes they start
-	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow")
+# Three workers on two cores: some wait for the processes they start. A test that takes five minutes says where it is.
+quick-tests: $(READY)
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" -o faulthandler_timeout=300)
 
 test-slow: $(READY)
 	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not cluster and not browser")

@@ -132,6 +132,7 @@ def test_asked_to_stop(number: int, code: int, tmp_path: Path) -> None:
         text=True,
     )
     while not (out / "metrics.csv").exists():
+        assert started.poll() is None, started.communicate()[1]
         time.sleep(0.02)
     os.kill(started.pid, number)
     said = started.communicate(timeout=60)[1]

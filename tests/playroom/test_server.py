@@ -12,7 +12,7 @@ import time
 import tracemalloc
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from playroom.compute import Compute
 from playroom.records import Replay, parse_record, read_records
 from playroom.room import MOST_TABLES, House, Room, Visitor
 from playroom.serving import Address, bind
-from tests.playroom.visits import Visit, serving, visiting
+from tests.playroom.visits import PATIENCE, Visit, serving, visiting
 
 TOEPEN = "python_toepen(suits=3,ranks=3,hand_size=2)"
 KUHN = ["me", "random", "random", "random"]  # who acts first always has something to do
@@ -303,6 +303,17 @@ class FirstActions(Compute):
         return state.legal_actions()[0]
 
 
+def is_answer(frame: dict[str, Any]) -> bool:
+    """Whether the visitor has been refused something or is to move."""
+    return frame["type"] == "error" or bool(frame.get("view", {}).get("actions"))
+
+
+async def until(it_is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not it_is_so():
+            await asyncio.sleep(0.01)
+
+
 def test_a_killed_server_opens_its_tables_again(tmp_path: Path) -> None:
     """As far as the journal knows no server is ever closed properly; `test_kill_minus_nine` really kills one."""
 
@@ -312,8 +323,7 @@ def test_a_killed_server_opens_its_tables_again(tmp_path: Path) -> None:
         visitor = Visitor(heard.append)
         for message in messages:
             await room.receive(visitor, json.dumps(message))
-            while not (heard[-1]["type"] in ("error", "result") or heard[-1].get("view", {}).get("actions")):
-                await asyncio.sleep(0.01)
+            await until(lambda: is_answer(heard[-1]) or heard[-1]["type"] == "result")
         journal = next((tmp_path / "tables").iterdir())
         kept = journal.read_bytes()
         await room.close()
@@ -346,8 +356,7 @@ def test_two_hundred_want_a_table(tmp_path: Path) -> None:
         before = tracemalloc.get_traced_memory()[0]
         for visitor in visitors[1:]:
             await room.receive(visitor, sit)
-        while not all(frames[-1].get("view", {}).get("actions") or frames[-1]["type"] == "error" for frames in heard):
-            await asyncio.sleep(0.01)
+        await until(lambda: all(is_answer(frames[-1]) for frames in heard))
         used = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
         first = heard[0][-1]["view"]

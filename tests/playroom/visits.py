@@ -28,6 +28,7 @@ def serving(folder: Path, **house: Any) -> Iterator[Address]:
     thread.start()
     try:
         while not server.started:
+            assert thread.is_alive()
             time.sleep(0.01)
         yield address
     finally:

@@ -100,6 +100,7 @@ def test_two_runs_in_one_directory(tmp_path: Path) -> None:
         held.close()
         os._exit(0)
     while not (tmp_path / "config.json").exists():
+        assert os.waitpid(child, os.WNOHANG) == (0, 0)
         time.sleep(0.01)
     for options in ({"resume": True}, {"overwrite": True}, {}):
         with pytest.raises(UserError, match="another process works in"):
