@@ -22,6 +22,7 @@ from typing import Any
 from absl import flags
 
 from cardtable.files import read_json, write_atomically
+from cardtable.parameters import UserError
 from cardtable.progress import LateProgress
 from coinche_spiel.bidding.numbers import KINDS
 from experiments.coinche.bidding.deals import deals_played, solved_deals
@@ -57,9 +58,20 @@ NAMES = ("kind", "deals", "test_deals", "rounds", "generations", "candidates", "
 QUICK = {"deals": 200, "test_deals": 100, "rounds": 1, "generations": 2, "candidates": 10}
 
 
+def known_numbers() -> dict[str, Any]:
+    """What is in the file of --numbers already."""
+    if not FLAGS.numbers or not Path(FLAGS.numbers).exists():
+        return {}
+    found = read_json(FLAGS.numbers, "the numbers of bidders")
+    if not isinstance(found, dict):
+        raise UserError(f"--numbers={FLAGS.numbers} does not hold the numbers of bidders")
+    return found
+
+
 @command
 def main() -> None:
     config: dict[str, Any] = {name: FLAGS[name].value for name in NAMES} | (QUICK if FLAGS.quick else {})
+    known_numbers()  # complains now, not when all is done
     directory = open_directory(config, f"runs/coinche_bidder_{FLAGS.kind}")
     kind, seed = config["kind"], config["seed"]
     counts = (config["deals"], config["test_deals"])
@@ -96,8 +108,7 @@ def main() -> None:
     directory.write_report(f"# {title}\n\n{tables.markdown(rows)}\nThe last round is in results.json.\n")
     if FLAGS.numbers:
         path = Path(FLAGS.numbers)
-        known = read_json(path, "the numbers of bidders") if path.exists() else {}
-        together = json.dumps({**known, kind: numbers}, indent=1)
+        together = json.dumps({**known_numbers(), kind: numbers}, indent=1)
         write_atomically(path, lambda file: file.write_text(together + "\n"))
         tables.console.print(f"written to {path}")
 

@@ -19,7 +19,7 @@ from absl import flags
 
 from cardtable.files import read_arrays, write_arrays
 from cardtable.match import Estimate
-from cardtable.parameters import bad_value
+from cardtable.parameters import UserError, bad_value
 from cardtable.progress import LateProgress
 from coinche_spiel.bidding.calls import JUDGEMENT
 from coinche_spiel.bidding.contexts import JUDGEMENT_AT
@@ -77,8 +77,7 @@ def paired(
 ) -> dict[str, str]:
     """A row of the table; its gains by deal are filed, or read if they are there."""
     if file.exists():
-        found = read_arrays(file, "gains of a pair; delete it to play them again")
-        simulated, fast, figures = found["simulated"], found["fast"], found["figures"].tolist()
+        simulated, fast, figures = load_gains(file, len(deals.hands))
         advance(len(deals.hands))
     else:
         one = judge(setting, deals, simulating, OPPONENTS[opponent], on_progress=advance)
@@ -87,9 +86,19 @@ def paired(
         write_arrays(file, {"simulated": simulated, "fast": fast, "figures": np.array(figures)})
     row = {"against": opponent, "simulating": str(Estimate.of(simulated)), "fast": str(Estimate.of(fast))}
     row["simulating - fast"] = str(Estimate.of(simulated - fast))
-    return row | dict(
-        zip(("attacks", "coinched", "they attack", "they are coinched", "ms a call"), figures, strict=True)
-    )
+    return row | dict(zip(COLUMNS, figures, strict=True))
+
+
+def load_gains(file: Path, deals: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """What was filed of a pair: gains of both bidders by deal, and the figures; UserError if it is something else."""
+    again = "delete it to play them again"
+    found = read_arrays(file, f"gains of a pair; {again}")
+    gains = [found.get(name, np.empty(0)) for name in ("simulated", "fast")]
+    figures = found.get("figures", np.empty(0))
+    sound = all(one.shape == (deals,) and one.dtype == np.float64 and np.isfinite(one).all() for one in gains)
+    if not sound or figures.shape != (len(COLUMNS),) or figures.dtype.kind != "U":
+        raise UserError(f"{file} does not hold the gains of {deals:,} deals; {again}")
+    return gains[0], gains[1], figures.tolist()
 
 
 def ablations(setting: Setting, deals: Deals, numbers: np.ndarray) -> list[dict[str, str]]:

@@ -43,7 +43,7 @@ from experiments.toepen.frontier import sizes_of
 from experiments.toepen.training import toepen
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.toepen.block_player import load_blocks
-from solvers.toepen.blocks import SLOT_WORDS, START, Blocks
+from solvers.toepen.blocks import FREE, SLOT_WORDS, START, Blocks
 from solvers.toepen.histories import betting_histories
 from solvers.toepen.places_table import blocks_of_table
 from solvers.toepen_response import Question, hand_orbits, hand_value, random_hands
@@ -89,8 +89,9 @@ def load_trained(file: Path) -> Blocks:
     found = read_arrays(file, "a trained policy")
     nothing = np.empty((0, 0))
     slots, numbers = (found.get(name, nothing) for name in ("slots", "numbers"))
-    sound = numbers.ndim == 1 and slots.ndim == 2 and slots.shape[1] == SLOT_WORDS
-    if not sound or not len(slots) or len(slots) & len(slots) - 1 or slots[:, START].max() >= len(numbers):
+    sound = numbers.ndim == 1 and slots.ndim == 2 and slots.shape[1] == SLOT_WORDS and slots.dtype == np.int64
+    sound = sound and numbers.dtype == np.float32 and bool(np.isfinite(numbers).all())
+    if not sound or (slots[:, START] < FREE).any() or (slots[:, START] > len(numbers)).any():
         raise UserError(f"{file} is damaged; delete it and {VALUES} to begin anew")
     return Blocks(slots, numbers)
 
@@ -119,7 +120,8 @@ def walk_all(run: RunDirectory, question: Question, hands: np.ndarray) -> np.nda
 
 def load_values(file: Path, most: int) -> list[tuple[float, float]]:
     found = read_arrays(file, "a file of values").get("values")
-    if found is None or found.ndim != 2 or found.shape[1] != 2 or len(found) > most or not np.isfinite(found).all():
+    sound = found is not None and found.ndim == 2 and found.shape[1] == 2 and found.dtype == np.float64
+    if not sound or len(found) > most or not np.isfinite(found).all():
         raise UserError(f"{file} is damaged; delete it to begin anew")
     return [(float(best), float(own)) for best, own in found]
 

@@ -152,7 +152,9 @@ def _policy(blocks: Blocks, classes: np.ndarray, width: int, hand_size: int, dty
             runs.append(np.full(width, size / sum(members)))
         place += width * len(members)
     parts, own = parts_of(blocks, place)
-    numbers: np.ndarray = np.concatenate([*runs, own]).astype(dtype)
+    # Whoever wrote the blocks may be wrong about the labels of the last one: what is read behind it is ours too.
+    room = np.zeros(width * (hand_size + 1))
+    numbers: np.ndarray = np.concatenate([*runs, own, room]).astype(dtype)
     return walk.Policy(*parts, numbers, uniform, suit_numbers(), classes)
 
 

@@ -65,7 +65,7 @@ def load(path: Path, deals: int) -> Filed:
     kinds = [array.dtype.kind for array in (*filed.result, filed.figures)]
     if shapes != [(deals,), (2,), (2,), (2, len(FIGURES), 3)] or kinds != ["f", "i", "f", "f"]:
         raise UserError(f"{path} is not a match of {deals:,} deals; {again}")
-    if not np.isfinite(filed.result.per_deal).all():
+    if not np.isfinite(filed.result.per_deal).all() or np.isinf(filed.result.milliseconds).any():
         raise UserError(f"{path} has results that are no numbers; {again}")
     return filed
 

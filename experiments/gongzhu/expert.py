@@ -18,8 +18,10 @@ import numpy as np
 
 from cardtable.executors import Executor
 from cardtable.files import read_arrays, read_tensors, write_arrays, write_tensors
+from cardtable.parameters import UserError
 from cardtable.player import compiled_players, find_player
 from cardtable.search.flat import FlatSearch
+from cardtable.search.networks import require_network
 from cardtable.spiel import CardGame
 from gongzhu_spiel.network import pack
 from gongzhu_spiel.rollouts import flat_rows
@@ -67,7 +69,7 @@ class Workshop:
         name = f"network_{number}"
         file = self.folder / f"{name}.safetensors"
         if name in told and file.exists():
-            return read_tensors(file, "a network of a former stage")
+            return self._former(file)
         start = time.process_time()
         games = self.settings.iteration_games if number else self.settings.games
         teacher = Teacher(
@@ -88,7 +90,7 @@ class Workshop:
     def _clone(self, tell: Callable[[str, dict[str, Any]], None], told: Collection[str]) -> Tensors:
         file = self.folder / CLONE
         if CLONE_STAGE in told and file.exists():
-            return read_tensors(file, "a clone of a former stage")
+            return self._former(file)
         start = time.process_time()
         greed = find_player("greed", self.game)
         teacher = Teacher(self.game, greed, exploration=self.settings.exploration, seed=self.seed + 500)
@@ -98,6 +100,11 @@ class Workshop:
         write_tensors(file, tensors)
         seconds = {"play_seconds": made - start, "fit_seconds": time.process_time() - made}
         tell(CLONE_STAGE, {"decisions": len(examples.states), **seconds, **known})
+        return tensors
+
+    def _former(self, file: Path) -> Tensors:
+        tensors = read_tensors(file, "a network of a former stage")
+        require_network(self.game.rules, tensors, str(file))
         return tensors
 
     def _distilled(self) -> Callable:
@@ -112,9 +119,21 @@ class Workshop:
             if not file.exists():
                 part = taught(teacher, range(first, min(first + PART, games)), self.executor, name)
                 write_arrays(file, part._asdict())
-            arrays = read_arrays(file, "examples of an interrupted run")
-            parts.append(Examples(arrays["states"], arrays["targets"]))
+            parts.append(load_examples(file, self.game, teacher.values_rows is not None))
         return Examples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def load_examples(file: Path, game: CardGame, of_values: bool) -> Examples:
+    """Examples that were filed, of values or of choices; UserError if they are others."""
+    found = read_arrays(file, "examples of an interrupted run")
+    states, targets = (found.get(name, np.empty(0)) for name in Examples._fields)
+    sound = states.ndim == 2 and states.shape[1] == game.rules.state_size and states.dtype == np.int64
+    actions = game.rules.num_distinct_actions
+    shape, kind = ((actions,), np.float32) if of_values else ((), np.int64)
+    sound = sound and targets.shape == (len(states), *shape) and targets.dtype == kind and not np.isinf(targets).any()
+    if not sound or (not of_values and ((targets < 0) | (targets >= actions)).any()):
+        raise UserError(f"{file} is damaged; delete it to play these games again")
+    return Examples(states, targets)
 
 
 def own_rollouts(tensors: Tensors, worlds: int) -> Callable:

@@ -107,7 +107,7 @@ def load_games(path: Path, items: Sequence[Part], task: Task) -> list[Games]:
         kinds = {"returns": "f", "decisions": "i", "seconds": "f", "states": "i"}
         if not fits or any(found[name].dtype.kind != kinds[name] for name in shapes):
             raise ValueError("it is of another match")
-        if not np.isfinite(found["returns"]).all():
+        if not np.isfinite(found["returns"]).all() or np.isinf(found["seconds"]).any():
             raise ValueError("it has results that are no numbers")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is damaged ({error}); delete it to play these games again") from None

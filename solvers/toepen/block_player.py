@@ -124,7 +124,7 @@ def _answer(states, rows, histories, policy, chances):
         )
         for card in range(count):
             chance = 1.0 / count
-            if num_labels > 1 and start != FREE:
+            if num_labels > 1 and start != FREE and slots[slot, LABELS] == num_labels:  # a file may say otherwise
                 chance = np.float64(numbers[start + bets + labels[card] * after + place]) / shares[card]
             chances[index, actions[card]] = chance
 
@@ -263,8 +263,9 @@ def _blocks_of(game: CardGame, arrays: Mapping[str, np.ndarray], abstraction: Ab
     places, context, labels, numbers = (
         arrays.get(name, nothing) for name in ("places", "context", "labels", "numbers")
     )
-    sound = all(array.ndim == 1 for array in (places, context, labels, numbers))
-    if not sound or not len(places) == len(context) == len(labels) or numbers.dtype != np.uint8:
+    kinds_found = [(array.ndim, array.dtype) for array in (places, context, labels, numbers)]
+    sound = kinds_found == [(1, np.int64), (1, np.int64), (1, np.uint8), (1, np.uint8)]
+    if not sound or not len(places) == len(context) == len(labels):
         raise ValueError("its arrays do not fit together")
     entries = np.zeros((len(places), SLOT_WORDS), np.int64)
     entries[:, PLACES], entries[:, CONTEXT], entries[:, LABELS] = np.cumsum(places), np.cumsum(context), labels

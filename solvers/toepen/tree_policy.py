@@ -105,11 +105,18 @@ class _Part:
         keys, self.labels, order, self.numbers = (
             arrays[f"{name}.{player}.{turn}"] for name in ("keys", "labels", "orders", "numbers")
         )
-        if keys.ndim != 2 or not len(keys) == len(self.labels) == len(order) or (order >= 1 << turn // 2).any():
+        kinds = [(array.ndim, array.dtype) for array in (keys, self.labels, order, self.numbers)]
+        if kinds != [(2, np.int64), (1, np.int8), (1, np.int16), (1, np.uint16)]:
+            raise ValueError("its arrays are of other kinds")
+        sound = len(keys) == len(self.labels) == len(order) and (self.labels >= 0).all()
+        if not sound or (order < 0).any() or (order >= 1 << turn // 2).any():
             raise ValueError("its views do not fit together")
         lengths = _lengths(histories, player, turn, order, self.labels)
-        if lengths.sum() != len(self.numbers) or self.numbers.dtype != np.uint16:
+        if lengths.sum() != len(self.numbers):
             raise ValueError("its numbers do not fit its views")
+        # It may be wrong about the labels of the last view: what is looked up behind it is nothing.
+        longest = histories.bets[turn].max() + histories.turns * histories.after[turn].max()
+        self.numbers = np.append(self.numbers, np.zeros(longest, np.uint16))
         self.starts = np.cumsum(lengths) - lengths
         self.index = KeyIndex(keys)
 

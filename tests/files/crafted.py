@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 
 GIBIBYTES = 18 << 30
 Crafted = Iterator[tuple[str, bytes]]
@@ -196,6 +197,18 @@ def wrong_contents(good: bytes) -> Crafted:
         yield f"without {name}", archive_of({other: value for other, value in arrays.items() if other != name})
         for what, wrong in wrong_arrays(array):
             yield f"{name}: {what}", archive_of({**arrays, name: wrong})
+
+
+def wrong_tensors(good: bytes) -> Crafted:
+    """Weights that are in order, with one tensor missing or replaced."""
+    tensors = safetensors.numpy.load(good)
+    for name, tensor in tensors.items():
+        yield f"without {name}", safetensors.numpy.save({key: tensors[key] for key in tensors if key != name})
+        others = {"one more dimension": tensor[None], "one entry more": np.concatenate([tensor, tensor[:1]])}
+        others["one entry less"] = tensor[1:].copy()
+        others |= {str(wrong): _with_first(tensor, wrong) for wrong in (np.nan, np.inf, -np.inf)}
+        for what, wrong in others.items():
+            yield f"{name}: {what}", safetensors.numpy.save({**tensors, name: wrong})
 
 
 WRONG_VALUES: tuple[Any, ...] = (None, True, -1, 1.5, 10**30, float("nan"), float("inf"), "x", [], [[]], {}, {"x": {}})

@@ -6,13 +6,11 @@ import json
 import re
 import subprocess
 import tracemalloc
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyspiel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,14 +18,9 @@ from hypothesis import strategies as st
 import cardspiel  # noqa: F401 registers our games
 from cardtable.files import parse_json, read_arrays, write_arrays
 from cardtable.parameters import UserError
-from cardtable.player import find_player, write_player_file
-from experiments.running.checkpoints import TEXT, load_checkpoint, save_checkpoint
-from experiments.running.round_robin import PairResult, load_pair, save_pair
-from solvers.cfr import CFRSolver
-from solvers.deep_cfr.players import WEIGHTS_FILE
-from solvers.learning.inference import number_of_weights
-from solvers.policies import POLICY_FILE, load_policy, save_policy
+from experiments.running.checkpoints import TEXT
 from tests.files import crafted
+from tests.files.loaders import ARCHIVES, READERS, WEIGHTS, Loader
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "python_toepen(suits=2,ranks=2,hand_size=2)"
@@ -35,69 +28,23 @@ OWN_MESSAGES = "cardtable/executors/pieces.py"
 MOST_MEMORY = 32 << 20  # beyond the size of the file, whatever it asks for
 
 
-@dataclass(frozen=True)
-class Loader:
-    """A kind of file: writes a good one, and reads it as users do."""
-
-    file: str
-    write: Callable[[Path], None]
-    read: Callable[[Path], Any]
-
-
-def write_policy(folder: Path, name: str) -> None:
-    solver = CFRSolver(pyspiel.load_game(name))
-    solver.run(2)
-    save_policy(folder / POLICY_FILE, solver.average_policy())
-    write_player_file(folder, "policy", solver.game, {}, {})
-
-
-def write_networks(folder: Path) -> None:
-    game = pyspiel.load_game(OURS)
-    shape = {"inputs": game.rules.information_size, "hidden_sizes": [3], "outputs": game.num_distinct_actions()}
-    shape |= {"negative_slope": 0.01, "skip_connections": False, "layer_norm": False}
-    arrays = {
-        "network_of_seat": np.array([0, 0]),
-        "single.0.snapshots": np.zeros((2, number_of_weights(shape)), np.float32),
-        "single.0.places": np.array([0, 1, 1]),
-    }
-    write_arrays(folder / WEIGHTS_FILE, arrays)
-    write_player_file(folder, "deep_cfr", game, {"shapes": {"single": shape}, "networks": 1}, {})
-
-
-IDENTITY = {"game": "kuhn_poker", "solver": "cfr"}
-LOADERS = {
-    "checkpoint": Loader(
-        "checkpoint.npz",
-        lambda folder: save_checkpoint(folder / "checkpoint.npz", IDENTITY, {"regrets": np.zeros(6), "steps": 3}),
-        lambda folder: load_checkpoint(folder / "checkpoint.npz", IDENTITY),
-    ),
-    "policy by name": Loader(
-        POLICY_FILE, lambda folder: write_policy(folder, "kuhn_poker"), lambda folder: load_policy(folder / POLICY_FILE)
-    ),
-    "policy of ours": Loader(
-        POLICY_FILE,
-        lambda folder: write_policy(folder, OURS),
-        lambda folder: find_player(str(folder), pyspiel.load_game(OURS)),
-    ),
-    "networks": Loader(WEIGHTS_FILE, write_networks, lambda folder: find_player(str(folder), pyspiel.load_game(OURS))),
-    "match": Loader(
-        "pair.npz",
-        lambda folder: save_pair(folder / "pair.npz", PairResult(np.zeros(5), np.ones(2, np.int64), np.ones(2))),
-        lambda folder: load_pair(folder / "pair.npz", 5),
-    ),
-}
 # What cannot be told from a good file, or does not matter to the one who reads it.
 HARMLESS = re.compile(
     r"checkpoint.*regrets|steps"  # whose numbers these are is the trainer's business: test_states.py
     r"|more behind the file|another byte at"  # zip tolerates the first; dates and the like can hold any byte
-    r"|(keys|information_states): (-1|\d+|-\d+)"  # information sets that nobody ever asks for
+    r"|(keys|information_states|keys\.\d\.\d|views (places|context)): -?\d+"  # which nobody ever asks for
+    r"|card tree labels.*: 127"  # where there is nothing to choose
     r"|(decisions|milliseconds): (-\d|\d)|milliseconds: nan"  # which is what is not measured
     r"|(snapshots: one entry more|places: one entry)"  # other networks, or other shares of them
+    r"|trained (slots|numbers): (one entry|-?\d)|values: one entry less"  # another policy; hands that are still to do
+    r"|(seconds|figures|targets): nan|figures: (-?inf|texts)"  # not measured, or illegal; and they are texts
+    r"|states: -?\d"  # positions are believed
 )
 
 # True is 1, and a policy file says itself which game it is of.
 HARMLESS_IN_HEADS = re.compile(
-    "without rules_version|version is True|values|made_by|policy of ours: (settings|game is 'x')"
+    "without rules_version|version is True|values|made_by|(policy of ours|card tree): settings"
+    "|policy of ours: game is 'x'"
 )
 
 
@@ -119,14 +66,28 @@ def try_to_read(loader: Loader, folder: Path, content: bytes) -> str:
     return said
 
 
-@pytest.fixture(scope="module", params=LOADERS)
+def kinds(of: dict[str, Loader]) -> list[Any]:
+    return [pytest.param(name, marks=[pytest.mark.slow] if kind.slow else []) for name, kind in of.items()]
+
+
+@pytest.fixture(scope="module", params=kinds(ARCHIVES))
 def loader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Loader, Path, bytes]:
-    folder = tmp_path_factory.mktemp("stranger")
-    loader = LOADERS[request.param]
+    return written(request.param, ARCHIVES[request.param], tmp_path_factory)
+
+
+@pytest.fixture(scope="module", params=kinds(ARCHIVES | WEIGHTS))
+def any_loader(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Loader, Path, bytes]:
+    return written(request.param, (ARCHIVES | WEIGHTS)[request.param], tmp_path_factory)
+
+
+def written(name: str, loader: Loader, folders: pytest.TempPathFactory) -> tuple[str, Loader, Path, bytes]:
+    folder = folders.mktemp("stranger")
     loader.write(folder)
     good = (folder / loader.file).read_bytes()
     assert try_to_read(loader, folder, good) == ""
-    return request.param, loader, folder, good
+    return name, loader, folder, good
 
 
 @pytest.mark.parametrize("craft", ["bytes_that_are_no_archive", "archives_that_lie", "wrong_contents"])
@@ -141,6 +102,18 @@ def test_crafted_archives_are_refused(loader: tuple[str, Loader, Path, bytes], c
         assert not marker.exists(), f"{name} executed {what}"
         tried += 1
     assert tried > 8
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_crafted_weights_are_refused(name: str, tmp_path: Path) -> None:
+    kind, marker = WEIGHTS[name], tmp_path / "executed"
+    kind.write(tmp_path)
+    good = (tmp_path / kind.file).read_bytes()
+    assert try_to_read(kind, tmp_path, good) == ""
+    for what, content in (*crafted.bytes_that_are_no_archive(good, marker), *crafted.wrong_tensors(good)):
+        said = try_to_read(kind, tmp_path, content)
+        assert said or HARMLESS.search(f"{name} {what}"), f"{name} takes {what}"
+        assert not marker.exists(), f"{name} executed {what}"
 
 
 def jsons_in(folder: Path, name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
@@ -209,8 +182,8 @@ def test_random_bytes_are_read_or_refused(loader: tuple[str, Loader, Path, bytes
 
 
 @pytest.mark.slow
-def test_many_random_bytes_are_read_or_refused(loader: tuple[str, Loader, Path, bytes]) -> None:
-    fuzz_loader(loader, 20_000)
+def test_many_random_bytes_are_read_or_refused(any_loader: tuple[str, Loader, Path, bytes]) -> None:
+    fuzz_loader(any_loader, 20_000)
 
 
 def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
@@ -242,11 +215,23 @@ def test_json_is_read_once_and_not_deep() -> None:
             parse_json(text)
 
 
+def sources() -> list[str]:
+    files = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [file for file in files.split() if not file.startswith("tests/")]
+
+
+def test_every_reader_is_tried() -> None:
+    readers = {
+        file for file in sources() if re.search(r"(?<!def )\bread_(arrays|tensors)\(", (ROOT / file).read_text())
+    }
+    assert readers == set(READERS)
+    assert set(READERS.values()) <= {*ARCHIVES, *WEIGHTS}
+
+
 def test_nothing_that_users_may_receive_is_unpickled() -> None:
     """Words that read pickles or run text occur only in the module that carries messages between own processes."""
     words = r"pickle\.load|pickle\.Unpickler|torch\.load|allow_pickle=True|np\.load\(|marshal|shelve|joblib|jsonpickle"
-    files = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for file in files.split():
-        if not file.startswith("tests/") and file != OWN_MESSAGES:
+    for file in sources():
+        if file != OWN_MESSAGES:
             found = re.findall(rf"{words}|import pickle|\beval\(|\bexec\(", (ROOT / file).read_text())
             assert not found, f"{file} uses {found}; cardtable.files reads arrays and JSON"

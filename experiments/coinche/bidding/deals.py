@@ -18,7 +18,7 @@ from cardtable.executors import Executor
 from cardtable.files import read_arrays, write_arrays
 from cardtable.parameters import UserError
 from cardtable.replay import ROOT
-from coinche_spiel.cards import NUM_SUITS
+from coinche_spiel.cards import NUM_SUITS, TOTAL_POINTS
 from coinche_spiel.double_dummy import solve_batch
 from coinche_spiel.double_dummy.search import SWEEP_BONUS
 from coinche_spiel.fast_play import random_deals
@@ -120,8 +120,11 @@ def _filed(file: Path, hands: np.ndarray) -> np.ndarray:
     if not file.exists():
         return np.empty((0, NUM_SUITS), np.int64)
     found = read_arrays(file, "solved deals; delete it to solve them again")
-    known = min(len(found.get("points", ())), len(hands))
-    whole = {"hands", "points"} == set(found) and found["points"].shape[1:] == (NUM_SUITS,)
-    if not whole or len(found["hands"]) < known or (found["hands"][:known] != hands[:known]).any():
+    points, solved = (found.get(name, np.empty(0)) for name in ("points", "hands"))
+    whole = points.ndim == 2 and points.shape[1] == NUM_SUITS and solved.shape == (len(points), *hands.shape[1:])
+    known = min(len(points), len(hands)) if whole else 0
+    if not whole or {points.dtype, solved.dtype} != {np.dtype(np.int64)} or (solved[:known] != hands[:known]).any():
         raise UserError(f"{file} holds other deals; delete it to solve these")
-    return found["points"][:known].astype(np.int64)
+    if ((points < 0) | (points > TOTAL_POINTS + SWEEP_BONUS)).any():
+        raise UserError(f"{file} has points that nobody can take; delete it to solve these deals again")
+    return np.ascontiguousarray(points[:known])
