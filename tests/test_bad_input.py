@@ -75,6 +75,7 @@ def test_where_nothing_can_be_written_in_short(places: Path) -> None:
 SIZES = {
     ("arena", "--deals=1000000000000"): "of memory or more",
     ("deep_cfr", "--traversals=1000000000000"): "hours or more",
+    ("coinche_bidder", "--numbers=/dev/null"): "is damaged or not the numbers of bidders",
     ("clone", "--hidden_sizes=100000,100000"): "hidden layers of 100,000, 100,000 needs",
     ("deep_cfr", "--hidden_sizes=100000,100000"): "needs 200 GB of memory",
     ("deep_cfr", "--memory_rows=1000000000000"): "of memory",
