@@ -8,7 +8,6 @@ bounded from below by a local best response. What the best of them does before t
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from absl import flags
 
 import cardspiel  # noqa: F401
 from cardtable import deck
-from cardtable.executors import Executor, Serial, Threads
+from cardtable.executors import Executor
 from cardtable.match import Estimate, play_games, play_match
 from cardtable.parameters import UserError
 from cardtable.player import Player
@@ -37,7 +36,8 @@ from experiments.running.flags import (
     open_directory,
 )
 from experiments.toepen import openings
-from experiments.toepen.training import toepen, under_isomorphism
+from experiments.toepen.profiles import ABSTRACTIONS, GIGABYTE, MOST_GIGABYTES, abstracted, require_here, train
+from experiments.toepen.training import toepen
 from solvers.arrays.memory import readable_bytes
 from solvers.bounds import local_best_response
 from solvers.mccfr import ExternalSamplingSolver
@@ -51,46 +51,8 @@ FLAGS = flags.FLAGS
 
 SIZE = (4, 8, 4)
 QUICK_SIZE = (2, 3, 2)
-# name: isomorphism, hand, history
-ABSTRACTIONS = {
-    "suit orbits only": ("orbit", "exact", "exact"),
-    "advanced history": ("orbit", "exact", "ante"),
-    "advanced combined": ("orbit", "bucket", "ante"),
-    "simple history": ("orbit", "exact", "none"),
-    "places": ("none", "places", "stakes"),
-}
 UNIFORM = "uniform"
-GIGABYTE = 10**9
-MOST_GIGABYTES = 10**6
 CONFIDENCE = 1.96
-
-
-def abstracted(base: str, isomorphism: str, hand: str, history: str) -> pyspiel.Game:
-    inner = under_isomorphism(base, isomorphism)
-    exact = hand == history == "exact"
-    return pyspiel.load_game(inner if exact else f"python_bucketing(game={inner},hand={hand},history={history})")
-
-
-def train(solver: ExternalSamplingSolver, seconds: float, name: str) -> tuple[float, str]:
-    """Runs for so much processor time, or until the memory is used up: the time, and what ended it."""
-    from rich.progress import Progress
-
-    solver.run(1)  # compiles
-    start = time.process_time()
-    step = 10
-    with Progress() as bar:
-        task = bar.add_task(name, total=seconds)
-        while (used := time.process_time() - start) < seconds:
-            bar.update(task, completed=used)
-            before = time.process_time()
-            try:
-                solver.run(step)
-            except MemoryError:
-                return time.process_time() - start, "memory"
-            if time.process_time() - before < 1.0:
-                step *= 2
-        bar.update(task, completed=seconds)
-    return used, "time"
 
 
 def profile_player(name: str, game: CardGame, table: InformationTable) -> Player:
@@ -103,16 +65,16 @@ def train_all(base: str, minutes: float, memory: int) -> tuple[dict[str, Player]
     for name in FLAGS.profiles:
         game = abstracted(base, *ABSTRACTIONS[name])
         solver = ExternalSamplingSolver(game, seed=FLAGS.seed, max_memory_bytes=memory // len(FLAGS.profiles))
-        seconds, ended_by = train(solver, 60 * minutes, name)
+        trained = train(solver, 60 * minutes, name)
         profiles[name] = profile_player(name, game, solver.table)
         rows.append(
             {
                 "profile": name,
-                "iterations": solver.iterations,
+                "iterations": trained.iterations,
                 "information_sets": solver.num_information_sets,
                 "memory": readable_bytes(solver.memory_bytes),
-                "cpu_seconds": seconds,
-                "ended_by": ended_by,
+                "cpu_seconds": trained.seconds,
+                "ended_by": trained.ended_by,
             }
         )
     game = abstracted(base, "orbit", "exact", "exact")
@@ -215,8 +177,7 @@ def main() -> None:
         "seed": FLAGS.seed,
     }
     executor = chosen_executor(Path(FLAGS.out))
-    if not isinstance(executor, Serial | Threads):
-        raise UserError("profiles are gigabytes and stay in this process; allowed: --executor=serial, threads:<number>")
+    require_here(executor)
     run = open_directory(settings)
     profiles, training = train_all(base, minutes, int(FLAGS.memory * GIGABYTE))
     tables.show("Training", training)

@@ -3,6 +3,7 @@
 python -m experiments.toepen_response --player=expert --hands=50        an estimate with an interval
 python -m experiments.toepen_response --player=runs/toepen_expert --exact --executor=processes:2
 python -m experiments.toepen_response --player=places --minutes=2 --hands=50
+python -m experiments.toepen_response --player="advanced history" --minutes=2 --hands=12      one of toepen_full_game
 
 The value of a hand is exact. `--exact` takes one hand of each orbit of suits in both seats, weighted by the orbit's
 size (2,262 a seat in the full game): NashConv itself. `--hands` draws hands at random: an unbiased estimate. A trained
@@ -40,49 +41,89 @@ from experiments.running.flags import (
 )
 from experiments.toepen import openings
 from experiments.toepen.frontier import sizes_of
+from experiments.toepen.profiles import (
+    ABSTRACTIONS,
+    GIGABYTE,
+    MEMORY,
+    MOST_GIGABYTES,
+    PLACES,
+    Trained,
+    abstracted,
+    require_here,
+    train,
+    train_again,
+)
 from experiments.toepen.training import toepen
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.toepen.block_player import load_blocks
 from solvers.toepen.blocks import FREE, SLOT_WORDS, START, Blocks
 from solvers.toepen.histories import betting_histories
 from solvers.toepen.places_table import blocks_of_table
-from solvers.toepen_response import Question, hand_orbits, hand_value, random_hands
+from solvers.toepen_response import Question, SampledTable, hand_orbits, hand_value, random_hands, require_walkable
 from toepen_spiel.game import EXPERT
 
 FLAGS = flags.FLAGS
 CONFIDENCE = 1.96
 SECONDS_BETWEEN_FILES = 20.0
 VALUES, TRAINED = "values.npz", "trained.npz"
-UNIFORM, PLACES, SHIPPED = "uniform", "places", "expert"
+UNIFORM, SHIPPED = "uniform", "expert"
 
 
-def policy(game: pyspiel.Game, hand_size: int, run: RunDirectory) -> Blocks:
-    """The policy that the flags name. One that is trained here is filed: trained again, it would be another."""
+def policy(game: pyspiel.Game, hand_size: int, run: RunDirectory) -> Blocks | SampledTable:
+    """The policy that the flags name. What is trained here is filed: trained again, it would be another."""
     if FLAGS.player == UNIFORM:
         return Blocks.nothing()
     file = run.path / TRAINED
-    if FLAGS.player == PLACES and FLAGS.resume and file.exists():
-        return load_trained(file)
     if FLAGS.player == PLACES:
-        bucketed = pyspiel.load_game(f"python_bucketing(game={game},hand=places,history=stakes)")
-        solver = ExternalSamplingSolver(bucketed, seed=FLAGS.seed)
-        solver.run(1)  # compiles
-        begin, step = time.process_time(), 64
-        while time.process_time() - begin < 60 * FLAGS.minutes:
-            solver.run(step)
-            step = min(2 * step, 4096)
-        tables.console.print(f"places: {solver.iterations:,} iterations, {len(solver.table):,} information sets")
+        if FLAGS.resume and file.exists():
+            return load_trained(file)
+        solver = new_solver(game)
+        tell(solver, train(solver, 60 * FLAGS.minutes, PLACES))
         blocks = blocks_of_table(solver.table, betting_histories(hand_size, FLAGS.betting), FLAGS.follow_suit)
         write_arrays(file, {"slots": blocks.slots, "numbers": blocks.numbers}, compress=True)
         return blocks
+    if FLAGS.player in ABSTRACTIONS:
+        solver = new_solver(game)
+        if FLAGS.resume and file.exists():
+            train_again(solver, *load_length(file))
+        else:
+            trained = train(solver, 60 * FLAGS.minutes, FLAGS.player)
+            tell(solver, trained)
+            filled = trained.ended_by == MEMORY
+            write_arrays(file, {"iterations": np.array(trained.iterations), "filled": np.array(filled)})
+        return SampledTable(solver.game, solver.table)
     folder = EXPERT if FLAGS.player == SHIPPED else Path(FLAGS.player)
     head = read_player_file(folder)
     if head["kind"] != "toepen_views":
         raise UserError(
             f"--player={FLAGS.player} is a saved player of the kind {head['kind']}; allowed: toepen_views (what "
-            f"experiments.toepen_expert writes), {UNIFORM}, {PLACES}, {SHIPPED}"
+            f"experiments.toepen_expert writes), {UNIFORM}, {SHIPPED}, {', '.join(ABSTRACTIONS)}"
         )
     return load_blocks(folder, game, head)
+
+
+def new_solver(game: pyspiel.Game) -> ExternalSamplingSolver:
+    memory = int(FLAGS.memory * GIGABYTE)
+    return ExternalSamplingSolver(
+        abstracted(str(game), *ABSTRACTIONS[FLAGS.player]), FLAGS.seed, max_memory_bytes=memory
+    )
+
+
+def tell(solver: ExternalSamplingSolver, trained: Trained) -> None:
+    tables.console.print(
+        f"{FLAGS.player}: {trained.iterations:,} iterations, {len(solver.table):,} information sets, "
+        f"{trained.seconds:.0f} s, ended by {trained.ended_by}"
+    )
+
+
+def load_length(file: Path) -> tuple[int, bool]:
+    """How long the training was, of a run that is to go on: iterations, and whether it filled the memory."""
+    found = read_arrays(file, "the length of a training")
+    nothing = np.empty(0)
+    iterations, filled = (found.get(name, nothing) for name in ("iterations", "filled"))
+    if iterations.shape or filled.shape or iterations.dtype != np.int64 or filled.dtype != np.bool_ or iterations < 1:
+        raise UserError(f"{file} is damaged; delete it and {VALUES} to begin anew")
+    return int(iterations), bool(filled)
 
 
 def load_trained(file: Path) -> Blocks:
@@ -103,6 +144,8 @@ def walk_all(run: RunDirectory, question: Question, hands: np.ndarray) -> np.nda
     values = load_values(file, len(items)) if FLAGS.resume and file.exists() else []
     filed, begin, done_before = time.monotonic(), time.monotonic(), len(values)
     with chosen_executor(run.path) as executor:
+        if isinstance(question.policy, SampledTable):
+            require_here(executor)
         for value in executor.map(hand_value, itertools.islice(items, len(values), None), question):
             values.append((value.best_response, value.own))
             if time.monotonic() - filed > SECONDS_BETWEEN_FILES:
@@ -130,7 +173,8 @@ def load_values(file: Path, most: int) -> list[tuple[float, float]]:
 def main() -> None:
     sizes = sizes_of(FLAGS.size)
     game = load_game(toepen(*sizes, FLAGS.betting, FLAGS.follow_suit))
-    names = ("player", "size", "betting", "follow_suit", "hands", "exact", "seed", "minutes")
+    require_walkable(sizes[2])
+    names = ("player", "size", "betting", "follow_suit", "hands", "exact", "seed", "minutes", "memory")
     run = open_directory({name: FLAGS[name].value for name in names})
     question = Question(sizes, FLAGS.betting, FLAGS.follow_suit, policy(game, sizes[2], run))
     question.prepare()
@@ -177,14 +221,17 @@ def main() -> None:
 def define_flags() -> None:
     define_out("runs/toepen_response", resume="the hands")
     flags.DEFINE_string(
-        "player", SHIPPED, f"{UNIFORM}, {PLACES} (trained here), {SHIPPED}, or a folder of toepen_expert"
+        "player",
+        SHIPPED,
+        f"{UNIFORM}, {SHIPPED}, a folder of toepen_expert, or trained here: {', '.join(ABSTRACTIONS)}",
     )
     flags.DEFINE_string("size", "4-8-4", "suits-ranks-hand size")
     flags.DEFINE_bool("betting", True, "whether there is betting")
     flags.DEFINE_bool("follow_suit", True, "whether suit must be followed")
     define_count("hands", 40, "random hands, each in both seats", 2, seconds_each=1e-3)
     flags.DEFINE_bool("exact", False, "all hands up to suits instead")
-    define_number("minutes", 2.0, f"processor time to train {PLACES}", 0.0)
+    define_number("minutes", 2.0, "processor time to train what is trained here", 0.0)
+    define_number("memory", 1.6, "gigabytes that it may use", 0.01, MOST_GIGABYTES)
     define_seed("of hands and training")
     define_executor()
 

@@ -10,6 +10,9 @@ it is
     NashConv = sum over seats of E[best response(hand) - own value(hand)].
 
 Over a random sample of hands it is an unbiased estimate with a confidence interval.
+
+`TableResponse(game, table)` is the same for a table that sampling made in a transform of Toepen that names suits by
+their orbits (`solvers.toepen.table_walk`); it takes ten times as long, or more.
 """
 
 from __future__ import annotations
@@ -20,19 +23,34 @@ import threading
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
 from cardtable import deck
 from cardtable.parameters import UserError, require_player
+from cardtable.randomness import generator
 from cardtable.rules import Rules
+from cardtable.spiel import CardGame
+from solvers.sampling.hash_table import InformationTable
+from solvers.sampling.on_rules import CUMULATIVE_STRATEGY
 from solvers.toepen import response_walk as walk
+from solvers.toepen import table_walk as tables
 from solvers.toepen.blocks import Blocks
 from solvers.toepen.histories import Histories, betting_histories
 from solvers.toepen.parts import parts_of
 from solvers.toepen.views import NUM_SEEN, suit_numbers
 from toepen_spiel import state as slots
+from toepen_spiel.abstraction import CARD_BITS, CARDS_OF_INFORMATION_KEY, CARDS_OF_KEY, HISTORIES
 from toepen_spiel.rules import toepen_rules
+from transforms.bucketing import HISTORY_SLOT, BucketingGame
+from transforms.card_isomorphism import CardIsomorphismGame
 
+CHOICES = 255  # of the first word of a bucketing's key: how many actions there are, which goes by what is asked
 MOST_CARDS = 5  # in a hand: beyond that a single hand takes hours
+
+
+def require_walkable(hand_size: int) -> None:
+    if hand_size > MOST_CARDS:
+        raise UserError(f"hand_size is {hand_size}; best responses by hands allow at most {MOST_CARDS}")
 
 
 class HandValue(NamedTuple):
@@ -46,31 +64,31 @@ class HandValue(NamedTuple):
         return self.best_response - self.own
 
 
-class HandResponse:
-    """Best responses to a policy over views; one thread, as it has its own workspace."""
+class _Response:
+    """What both kinds of responses share; one thread, as they have their own workspace."""
 
-    def __init__(self, rules: Rules, blocks: Blocks, dtype: type = np.float32) -> None:
+    def __init__(self, rules: Rules, dtype: type) -> None:
         root = rules.root
         self.suits, self.ranks, self.hand_size = (
             int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE)
         )
-        if self.hand_size > MOST_CARDS:
-            raise UserError(f"hand_size is {self.hand_size}; best responses by hands allow at most {MOST_CARDS}")
+        require_walkable(self.hand_size)
         betting, follow_suit = bool(root[slots.BETTING]), bool(root[slots.FOLLOW_SUIT])
         self.histories = betting_histories(self.hand_size, betting)
         # The walk plays the cards; bets are vectors. So its states are of the game without betting.
         self._root = toepen_rules(self.suits, self.ranks, self.hand_size, False, follow_suit).new_state()
-        self._memory, classes = blocks.abstraction.arrays()
-        self._policy = _policy(blocks, classes, self.histories.width, self.hand_size, dtype)
         self._work = _work(self._root, self.histories, self.suits * self.ranks, self.hand_size, dtype)
         self._units: np.ndarray = np.array([0.0, *(1.0 / n for n in range(1, 5))], dtype)
 
     def value(self, hand: int, seat: int) -> HandValue:
         """Of a hand, as a card set, in one seat."""
         self._start(hand, seat)
-        walk.walk(self._policy, self._work, seat, self._units, self._memory)
+        self._walk(seat)
         width = self.histories.width
         return HandValue(*(float(self._work.vectors[which * width]) for which in (walk.BEST, walk.OWN)))
+
+    def _walk(self, seat: int) -> None:
+        raise NotImplementedError
 
     def _start(self, hand: int, seat: int) -> None:
         require_player(seat, 2)
@@ -95,17 +113,106 @@ class HandResponse:
         work.nodes[0, walk.HIGH] = count
 
 
+class HandResponse(_Response):
+    """Best responses to a policy over views."""
+
+    def __init__(self, rules: Rules, blocks: Blocks, dtype: type = np.float32) -> None:
+        super().__init__(rules, dtype)
+        self._memory, classes = blocks.abstraction.arrays()
+        self._policy = _policy(blocks, classes, self.histories.width, self.hand_size, dtype)
+
+    def _walk(self, seat: int) -> None:
+        walk.walk(self._policy, self._work, seat, self._units, self._memory)
+
+
+class TableResponse(_Response):
+    """Best responses to the averages of a sampling solver's table, in a transform of Toepen."""
+
+    def __init__(self, game: CardGame, table: InformationTable, dtype: type = np.float32) -> None:
+        orbits = game.base if isinstance(game, BucketingGame) else game
+        if not isinstance(orbits, CardIsomorphismGame) or orbits.get_parameters().get("method", "orbit") != "orbit":
+            raise UserError(
+                f"{game} tells suits apart; allowed: python_card_isomorphism(method=orbit), and bucketing of it"
+            )
+        rules, origin = game.rules, game.rules.origin
+        assert origin is not None, "it is a transform"
+        super().__init__(origin.rules, dtype)
+        kept, cards_only = "exact", CARDS_OF_INFORMATION_KEY
+        if isinstance(game, BucketingGame):
+            kept = HISTORIES[int(rules.root[HISTORY_SLOT])]
+            cards_only = (~CHOICES, *CARDS_OF_KEY)
+        history_words = len(self._root) - slots.HISTORY
+        said = tables.said_in(self.histories, kept, history_words)
+        masks = np.array([*cards_only, *[CARD_BITS] * (rules.key_words - len(cards_only))], np.int64)
+        self._asked = tables.Asked(
+            table.words,
+            table.numbers,
+            table.slots,
+            tables.filter_of(table.contents(CUMULATIVE_STRATEGY).keys, masks),
+            masks,
+            *said,
+            _places_of_yes(game),
+        )
+        self._kernel = rules.compiled_kernel().addresses()
+        self._label = tables.Label(origin.label).addresses()
+        width, levels = self.histories.width, len(self._work.nodes)
+        room = (1 + self.hand_size) * width
+        most_hands = math.comb(self.suits * self.ranks - self.hand_size, self.hand_size)
+        self._scratch = tables.Scratch(
+            numbers=np.zeros((levels + 1 + most_hands) * room, dtype),
+            shown=rules.new_state(),
+            key=np.zeros(rules.key_words, np.int64),
+            cards=np.zeros(self.hand_size, np.int64),
+            names=np.zeros(self.hand_size, np.int64),
+            chances=np.zeros(room),
+        )
+
+    def _walk(self, seat: int) -> None:
+        tables.walk(self._kernel, self._label, self._asked, self._work, self._scratch, seat, self._units)
+
+
+def _places_of_yes(game: CardGame) -> np.ndarray:
+    """Where bet, and call, stand among the two actions of a transform: cards do not matter to that."""
+    rules, origin = game.rules, game.rules.origin
+    state = rules.new_state()
+    rules.kernel.deal(state, generator(1))
+    places = []
+    actions = np.empty(rules.num_distinct_actions, np.int64)
+    for phase, action in ((slots.DECIDING, slots.BET), (slots.ANSWERING, slots.CALL)):
+        state[slots.PHASE] = phase
+        count = rules.kernel.legal_actions(state, actions)
+        places.append(actions[:count].tolist().index(origin.label(state, state[deck.DECK_SIZE] + action)))
+    return np.array(places, np.int64)
+
+
+class SampledTable(NamedTuple):
+    """What sampling has learned in a transform of Toepen."""
+
+    game: CardGame
+    table: InformationTable
+
+
 class Question(NamedTuple):
     """What workers of an executor share: a policy in a game."""
 
     sizes: tuple[int, int, int]  # suits, ranks, hand size
     betting: bool
     follow_suit: bool
-    blocks: Blocks
+    policy: Blocks | SampledTable
 
     def prepare(self) -> None:
         """Compiles, or loads."""
-        HandResponse(toepen_rules(2, 2, 2), Blocks.nothing()).value(3, 0)
+        small = toepen_rules(2, 2, 2)
+        if isinstance(self.policy, Blocks):
+            HandResponse(small, Blocks.nothing()).value(3, 0)
+        else:
+            game = pyspiel.load_game("python_card_isomorphism(game=python_toepen(suits=2,ranks=2,hand_size=2))")
+            TableResponse(game, InformationTable(small.key_words, small.num_distinct_actions)).value(3, 0)
+
+    def response(self) -> HandResponse | TableResponse:
+        if isinstance(self.policy, SampledTable):
+            return TableResponse(*self.policy)
+        return HandResponse(toepen_rules(*self.sizes, self.betting, self.follow_suit), self.policy)
 
 
 _own = threading.local()  # a workspace for each thread
@@ -114,8 +221,7 @@ _own = threading.local()  # a workspace for each thread
 def hand_value(question: Question, item: tuple[int, int]) -> HandValue:
     """The value of (hand, seat): a piece of work for an executor."""
     if getattr(_own, "question", None) is not question:
-        rules = toepen_rules(*question.sizes, question.betting, question.follow_suit)
-        _own.question, _own.response = question, HandResponse(rules, question.blocks)
+        _own.question, _own.response = question, question.response()
     return _own.response.value(*item)
 
 

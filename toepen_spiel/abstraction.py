@@ -192,6 +192,12 @@ def key(state, player, hand, history, out):
             out[2 + word - HISTORY] = state[word] if history == EXACT else state[word] & CARD_BITS
 
 
+# A one for each bit that tells nothing of bets: in the first words of `information_key`, in those of `key`. The words
+# behind them are the cards played: CARD_BITS.
+CARDS_OF_INFORMATION_KEY = (~(0b1111 << 32),)
+CARDS_OF_KEY = (-1, ~(0xFFFF << 8 | 0b11 << 25))
+
+
 @compiled
 def tensor(state, player, hand, history, out):
     whole = np.zeros(2 + state[deck.DECK_SIZE] + 2 * state[HAND_SIZE] * (state[deck.DECK_SIZE] + 5), np.float32)

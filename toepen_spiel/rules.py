@@ -28,6 +28,7 @@ from toepen_spiel.state import (
     BETTING,
     CALL,
     CALLED,
+    CALLED_SHIFT,
     CARDS_PLAYED,
     CHECK,
     DEALING,
@@ -219,7 +220,7 @@ def beats(state, card, led_card):
 @compiled
 def _record(state, player, card):
     index = state[CARDS_PLAYED]
-    entry = card | state[CALLED] << 5 | player << 6
+    entry = card | state[CALLED] << CALLED_SHIFT | player << 6
     state[HISTORY + index // ENTRIES_PER_WORD] |= entry << ENTRY_BITS * (index % ENTRIES_PER_WORD)
     state[CARDS_PLAYED] += 1
 

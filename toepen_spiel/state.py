@@ -48,7 +48,8 @@ CALL = 2
 FOLD = 3
 NUM_BETTING_ACTIONS = 4
 
-# A played card in the history: card | called << 5 | player << 6.
+# A played card in the history: card | called << CALLED_SHIFT | player << 6.
+CALLED_SHIFT = 5
 ENTRY_BITS = 7
 ENTRIES_PER_WORD = 8
 SIGNATURE_ENTRIES = 15  # of four bits, in a word
@@ -58,7 +59,7 @@ SIGNATURE_ENTRIES = 15  # of four bits, in a word
 def history_entry(state, index):
     """(card, called, player) of the index-th card played."""
     entry = state[HISTORY + index // ENTRIES_PER_WORD] >> ENTRY_BITS * (index % ENTRIES_PER_WORD)
-    return entry & 31, entry >> 5 & 1, entry >> 6 & 1
+    return entry & 31, entry >> CALLED_SHIFT & 1, entry >> 6 & 1
 
 
 @compiled

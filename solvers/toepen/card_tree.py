@@ -23,6 +23,7 @@ from numba import types
 from cardtable import deck
 from cardtable.compiled import compiled, entry_point
 from cardtable.progress import LateProgress
+from cardtable.randomness import generator
 from cardtable.rules import CHANCE, FUNCTION_TYPES, TERMINAL, Kernel, Rules
 from solvers.arrays.memory import allowed_bytes, require_memory
 from solvers.sampling.keys import EMPTY, find_slot
@@ -32,6 +33,7 @@ from transforms.card_isomorphism import isomorphic_rules
 
 MAX_ACTIONS = 64
 DEALS_AT_A_TIME = 20_000
+DEALS_TO_ESTIMATE_BY = 64
 
 
 class Layer(NamedTuple):
@@ -98,8 +100,10 @@ def build_card_tree(
     allowed = allowed_bytes(max_memory_bytes)
     cards, _ = isomorphic_rules(toepen_rules(suits, ranks, hand_size, betting=False, follow_suit=True), "orbit")
     assert cards.weighted_deals is not None, "all suits of Toepen are interchangeable"
-    deals, probabilities = cards.weighted_deals.make()
     histories = betting_histories(hand_size, True)
+    per_deal = cards.root.nbytes + _bytes_of_a_deal(cards, histories.turns, allowed)
+    require_memory(cards.weighted_deals.number * per_deal, allowed, "the card tree", "about")
+    deals, probabilities = cards.weighted_deals.make()
     walk = _Walk(cards, histories.turns, allowed)
     with LateProgress("walking deals", len(deals)) as progress:
         for start in range(0, len(deals), DEALS_AT_A_TIME):
@@ -112,6 +116,16 @@ def build_card_tree(
     first_hands = np.array(walk.first_hands, np.int64)[walk.by_hand[0][0]]
     size = suits, ranks, hand_size
     return CardTree(_numbered(layers, walk), histories, first_hands, size, keys if keep_keys else None)
+
+
+def _bytes_of_a_deal(cards: Rules, turns: int, allowed: int) -> float:
+    """What is kept of the nodes of a deal, from a few random ones."""
+    walk = _Walk(cards, turns, allowed)
+    states, random = np.repeat(cards.root[None, :], DEALS_TO_ESTIMATE_BY, axis=0), generator(1)
+    for state in states:
+        cards.kernel.deal(state, random)
+    walk.add(states, np.ones(len(states)))
+    return sum(part.nbytes for nodes in walk.nodes for parts in nodes for part in parts) / len(states)
 
 
 class _Views:

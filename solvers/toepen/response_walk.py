@@ -200,7 +200,7 @@ def _block(contexts, keys, starts, context, places):
 
 
 @compiled
-def _find_twins(hand, played, suits, ranks, twins):
+def find_twins(hand, played, suits, ranks, twins):
     suit_size = (1 << ranks) - 1
     for suit in range(suits):
         twins[suit] = 1
@@ -289,20 +289,20 @@ def _find_bets_and_cards(
 
 
 @compiled
-def _row_start(seat, length, size):
+def row_start(seat, length, size):
     """Her bets extend rows at the front if she is player 0, else at the end."""
     return length - size if seat == 0 else 0
 
 
 @compiled
-def _her_bets(rows, numbers, found, vectors, folds, node, buffer, turn, seat, zero):
+def her_bets(rows, numbers, found, vectors, folds, node, buffer, turn, seat, zero):
     """Extends his rows by the bets he calls; sums up what he folds."""
     bets, before = turn[NUM_BETS], turn[BEFORE]
     fill(vectors, folds, zero, bets)
     length = buffer[LENGTH]
     base = buffer[ROWS] + node[LOW] * length
-    start = base + _row_start(seat, length, before) + turn[FIRST_BET]
-    end = base + _row_start(seat, length, before + bets) + turn[CALLED]
+    start = base + row_start(seat, length, before) + turn[FIRST_BET]
+    end = base + row_start(seat, length, before + bets) + turn[CALLED]
     for index in range(node[HIGH] - node[LOW]):
         _answer(rows, end, vectors, folds, rows, start, numbers, found[index, BETS], bets)
         start += length
@@ -319,7 +319,7 @@ def _his_row(rows, base, row, numbers, chances_at, vectors, folds, turn):
 
 
 @compiled
-def _list_children(found, pairs, children, cursors, twins, ranks, size):
+def list_children(found, pairs, children, cursors, twins, ranks, size):
     """His cards as children, with the hands that remain in a run for each; returns how many."""
     cursors[:] = 0
     for pair in range(found[size, FIRST_PAIR]):
@@ -338,14 +338,14 @@ def _list_children(found, pairs, children, cursors, twins, ranks, size):
 
 
 @compiled
-def _spread(rows, row, hands, numbers, found, pairs, cursors, units, vectors, folds, node, here, there, turn, seat):
+def spread(rows, row, hands, numbers, found, pairs, cursors, units, vectors, folds, node, here, there, turn, seat):
     """His turn: his rows go to the children, card by card."""
     after = turn[AFTER]
     fill(vectors, folds, units[0], turn[NUM_BETS])
     low = node[LOW]
     length = there[LENGTH]
-    start = there[ROWS] + _row_start(seat, length, after)
-    base = here[ROWS] + low * here[LENGTH] + _row_start(seat, here[LENGTH], turn[BEFORE])
+    start = there[ROWS] + row_start(seat, length, after)
+    base = here[ROWS] + low * here[LENGTH] + row_start(seat, here[LENGTH], turn[BEFORE])
     old, new = here[HANDS] + low, there[HANDS]
     for index in range(node[HIGH] - low):
         _his_row(rows, base, row, numbers, found[index, BETS], vectors, folds, turn)
@@ -364,7 +364,7 @@ def _spread(rows, row, hands, numbers, found, pairs, cursors, units, vectors, fo
 
 
 @compiled
-def _leave(vectors, at, width, numbers, own_bets, stakes, stakes_at, turn, hers):
+def leave(vectors, at, width, numbers, own_bets, stakes, stakes_at, turn, hers):
     """Values before the bet, from those after it; the vectors of the level start at `at`."""
     before, bets, first, called, checked = turn[BEFORE], turn[NUM_BETS], turn[FIRST_BET], turn[CALLED], turn[CHECKED]
     best, own, folds = at + BEST * width, at + OWN * width, at + FOLDS * width
@@ -389,7 +389,7 @@ def _leave(vectors, at, width, numbers, own_bets, stakes, stakes_at, turn, hers)
 
 
 @compiled
-def _take(vectors, at, width, numbers, units, node, child, after, hers):
+def take(vectors, at, width, numbers, units, node, child, after, hers):
     """What a child is worth goes into the level above it, whose vectors start at `at`."""
     below = at + NUM_VECTORS * width
     best, own = at + BEST_AFTER * width, at + OWN_AFTER * width
@@ -466,7 +466,7 @@ def _he_leads_last(policy, work, level, seat, units, memory, at, width):
     hers_first, hers_mask = contexts[part, FIRST], contexts[part, MASK]
     buffer, low = work.buffers[node[BUFFER]], node[LOW]
     length = buffer[LENGTH]
-    base = buffer[ROWS] + low * length + _row_start(seat, length, turn[BEFORE])
+    base = buffer[ROWS] + low * length + row_start(seat, length, turn[BEFORE])
     hands, hands_at = work.hands, buffer[HANDS] + low
     for index in range(node[HIGH] - low):
         led = hands[hands_at + index]
@@ -541,9 +541,9 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
     buffer, low = work.buffers[node[BUFFER]], node[LOW]
     length = buffer[LENGTH]
     base = buffer[ROWS] + low * length
-    start = base + _row_start(seat, length, turn[BEFORE]) + turn[FIRST_BET]
-    end = base + _row_start(seat, length, after) + turn[CALLED]
-    whole = base + _row_start(seat, length, after)
+    start = base + row_start(seat, length, turn[BEFORE]) + turn[FIRST_BET]
+    end = base + row_start(seat, length, after) + turn[CALLED]
+    whole = base + row_start(seat, length, after)
     hands, hands_at = work.hands, buffer[HANDS] + low
     for index in range(node[HIGH] - low):
         held = hands[hands_at + index]
@@ -569,7 +569,7 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
     places = _one_card(there, out_for_her, suit_of, her_card, 0, her_hand)
     own = _block(contexts, keys, starts, context_word(memories[seat], seat, level + 1, order), places)
     stakes_at = ((level + 1) * work.turns.shape[1] + order) * width
-    _leave(vectors, below, width, numbers, own, stakes, stakes_at, next_turn, False)
+    leave(vectors, below, width, numbers, own, stakes, stakes_at, next_turn, False)
     copy(vectors, at + BEST_AFTER * width, vectors, below + BEST * width, after)
     copy(vectors, at + OWN_AFTER * width, vectors, below + OWN * width, after)
     unled = _one_card(there, out_for_her, suit_of, her_card, her_hand, 0)
@@ -589,7 +589,7 @@ def _enter(policy, work, level, seat, units, at, width):
     hers = turn[MOVER] == seat
     played = state[deck.DEALT + seat] & ~state[HAND + seat] | state[HAND + other]
     seen, own_numbers, twins = work.seen, work.own_numbers, work.twins
-    _find_twins(state[HAND + seat], played, state[SUITS], state[RANKS], twins)
+    find_twins(state[HAND + seat], played, state[SUITS], state[RANKS], twins)
     contexts, keys, starts, table = policy.contexts, policy.keys, policy.starts, policy.suit_numbers
     look(state, seat, played, seen)
     places = places_word(table, seen, state[HAND + seat], state[SUITS], state[RANKS], own_numbers)
@@ -610,15 +610,15 @@ def _enter(policy, work, level, seat, units, at, width):
     folds = at + FOLDS * width
     if hers:
         _find_bets(keys, starts, table, part, state, seen, own_numbers, hands, found)
-        _her_bets(work.rows, policy.numbers, found, work.vectors, folds, node, here, turn, seat, units[0])
+        her_bets(work.rows, policy.numbers, found, work.vectors, folds, node, here, turn, seat, units[0])
     else:
         _find_bets_and_cards(
             keys, starts, table, part, state, seen, own_numbers, hands, found,
             policy.uniform, turn, work.cards, twins, work.pairs, width,
         )  # fmt: skip
         children = work.children[level]
-        node[NUM_CHILDREN] = _list_children(found, work.pairs, children, work.cursors, twins, state[RANKS], len(hands))
-        _spread(
+        node[NUM_CHILDREN] = list_children(found, work.pairs, children, work.cursors, twins, state[RANKS], len(hands))
+        spread(
             work.rows, work.row, work.hands, policy.numbers, found, work.pairs, work.cursors, units, work.vectors,
             folds, node, here, work.buffers[node[BUFFER] + 1], turn, seat,
         )  # fmt: skip
@@ -628,7 +628,7 @@ def _enter(policy, work, level, seat, units, at, width):
 
 
 @compiled
-def _descend(states, memories, node, below, child, memory, classes, level, sides):
+def descend(states, memories, node, below, child, memory, classes, level, sides):
     """To a child of the present node."""
     mover, seat = sides
     node[NEXT_CHILD] += 1
@@ -672,11 +672,11 @@ def walk(policy, work, seat, units, memory):
         if node[NEXT_CHILD] < node[NUM_CHILDREN]:
             child = work.children[level, node[NEXT_CHILD]]
             sides = turn[MOVER], seat
-            _descend(work.states, work.memories, node, nodes[level + 1], child, memory, policy.classes, level, sides)
+            descend(work.states, work.memories, node, nodes[level + 1], child, memory, policy.classes, level, sides)
             level += 1
             entering = True
             continue
-        _leave(vectors, at, width, numbers, node[OWN_BETS], stakes, (level * orders + order) * width, turn, hers)
+        leave(vectors, at, width, numbers, node[OWN_BETS], stakes, (level * orders + order) * width, turn, hers)
         if level == 0:
             return
         level -= 1
@@ -685,4 +685,4 @@ def walk(policy, work, seat, units, memory):
         turn = turns[level, above[ORDER]]
         child = work.children[level, above[NEXT_CHILD] - 1]
         at -= NUM_VECTORS * width
-        _take(vectors, at, width, numbers, units, above, child, turn[AFTER], turn[MOVER] == seat)
+        take(vectors, at, width, numbers, units, above, child, turn[AFTER], turn[MOVER] == seat)

@@ -93,6 +93,8 @@ def test_three_cards_each() -> None:
 def test_too_large() -> None:
     with pytest.raises(GameTooLargeError, match="card tree needs about"):
         build_card_tree(3, 3, 3, max_memory_bytes=1_000_000)
+    with pytest.raises(GameTooLargeError, match=r"card tree needs about .* GB of memory, 14"):  # before deals are made
+        build_card_tree(4, 8, 4, max_memory_bytes=14 * 10**9)
     with pytest.raises(GameTooLargeError, match="CFR on this card tree"):
         ToepenSolver(build_card_tree(3, 3, 2), max_memory_bytes=1000)
 

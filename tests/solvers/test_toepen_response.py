@@ -16,14 +16,17 @@ from cardtable.spiel import CardGame
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import Evaluation, evaluate_probabilities
 from solvers.mccfr import ExternalSamplingSolver
+from solvers.sampling.hash_table import InformationTable
+from solvers.sampling.players import average_player
 from solvers.toepen.block_player import block_player, rounded, save_blocks
 from solvers.toepen.blocks import CONTEXT, FREE, LABELS, START, Blocks, order_of, seat_of, turn_of
 from solvers.toepen.histories import betting_histories, order_now, place_in_histories
 from solvers.toepen.places_table import blocks_of_table
 from solvers.toepen.views import Abstraction
 from solvers.toepen_deals import DealSolver
-from solvers.toepen_response import HandResponse, hand_orbits
+from solvers.toepen_response import HandResponse, SampledTable, TableResponse, hand_orbits
 from toepen_spiel import state as slots
+from transforms.lifting import lifted_player
 
 
 def toepen(suits: int, ranks: int, hand_size: int, betting: bool = True, follow_suit: bool = True) -> CardGame:
@@ -31,11 +34,15 @@ def toepen(suits: int, ranks: int, hand_size: int, betting: bool = True, follow_
     return pyspiel.load_game(f"python_toepen({size},betting={betting},follow_suit={follow_suit})")
 
 
-def by_hands(game: CardGame, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
+def by_hands(game: CardGame, policy: Blocks | SampledTable) -> tuple[np.ndarray, np.ndarray]:
     """Best response and own value of both seats, over orbits of hands."""
     root = game.rules.root
     hands, weights = hand_orbits(*(int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE)))
-    response = HandResponse(game.rules, blocks, np.float64)
+    response: HandResponse | TableResponse
+    if isinstance(policy, Blocks):
+        response = HandResponse(game.rules, policy, np.float64)
+    else:
+        response = TableResponse(*policy, np.float64)
     values = np.array([[response.value(int(hand), seat) for hand in hands] for seat in (0, 1)])
     means = np.einsum("shv,h->sv", values, weights)
     return means[:, 0], means[:, 1]
@@ -46,7 +53,7 @@ def probabilities(player: Player, states: np.ndarray) -> np.ndarray:
     return player.probabilities_rows(states, np.arange(len(states)))
 
 
-def by_sequences(game: CardGame, blocks: Blocks, quotient: bool) -> Evaluation:
+def by_sequences(game: CardGame, player: Player, quotient: bool) -> Evaluation:
     """The same by `solvers.best_response`, from the policy as a player."""
     form = SequenceForm.from_game(pyspiel.load_game(f"python_card_isomorphism(game={game})") if quotient else game)
     size = game.rules.state_size
@@ -54,7 +61,7 @@ def by_sequences(game: CardGame, blocks: Blocks, quotient: bool) -> Evaluation:
         *((number, state.array.copy()) for number, state in form.representative_states()), strict=True
     )
     states = np.ascontiguousarray(np.stack(arrays)[:, :size])
-    chances = probabilities(block_player("policy", game, blocks), states)
+    chances = probabilities(player, states)
     table = np.ones(form.num_sequences)
     label = form.game.rules.origin.label if quotient else None
     for number, array, row in zip(numbers, arrays, chances, strict=True):
@@ -88,9 +95,13 @@ def random_blocks(game: CardGame, abstraction: Abstraction, seed: int) -> Blocks
     return Blocks(blocks.slots, numbers, abstraction)
 
 
-def compare(game: CardGame, blocks: Blocks, quotient: bool = False) -> Evaluation:
-    best, own = by_hands(game, blocks)
-    expected = by_sequences(game, blocks, quotient)
+def compare(game: CardGame, policy: Blocks | SampledTable, quotient: bool = False) -> Evaluation:
+    best, own = by_hands(game, policy)
+    if isinstance(policy, Blocks):
+        player = block_player("policy", game, policy)
+    else:
+        player = lifted_player(average_player("policy", *policy), policy.game, game)
+    expected = by_sequences(game, player, quotient)
     assert best == pytest.approx(expected.best_response_values, abs=1e-9)
     assert own == pytest.approx(expected.values, abs=1e-9)
     return expected
@@ -134,6 +145,33 @@ def test_larger_games(size: tuple[int, int, int], quotient: bool) -> None:
         policies += [Blocks.nothing(), solver.blocks()]
     for blocks in policies:
         compare(game, blocks, quotient)
+
+
+TRANSFORMS = {
+    "orbits": "{}",
+    "all histories": "python_bucketing(game={},hand=exact,history=exact)",
+    "advanced history": "python_bucketing(game={},hand=exact,history=ante)",
+    "advanced combined": "python_bucketing(game={},hand=bucket,history=ante)",
+    "simple history": "python_bucketing(game={},hand=exact,history=none)",
+    "places": "python_bucketing(game={},hand=places,history=stakes)",
+}
+
+
+@pytest.mark.slow  # compiles the walk that asks
+@pytest.mark.parametrize("name", list(TRANSFORMS))
+def test_tables_of_transforms(name: str) -> None:
+    """Averages of a short training, which knows part of the game, as sampling leaves them."""
+    for game, quotient in (
+        (toepen(3, 3, 2), False),
+        (toepen(3, 2, 2, follow_suit=False), False),
+        (toepen(3, 3, 3), True),
+    ):
+        solver = ExternalSamplingSolver(
+            pyspiel.load_game(TRANSFORMS[name].format(f"python_card_isomorphism(game={game})")), seed=1
+        )
+        solver.run(1500)
+        found = compare(game, SampledTable(solver.game, solver.table), quotient)
+        assert found.nash_conv > 0.1
 
 
 @pytest.mark.slow  # compiles the learner
@@ -239,3 +277,9 @@ def test_bad_input() -> None:
         HandResponse(toepen(4, 8, 6).rules, Blocks.nothing())
     with pytest.raises(UserError, match="memory is"):
         DealSolver(toepen(3, 2, 2), Abstraction("all"))
+    for game in (
+        toepen(3, 2, 2),
+        pyspiel.load_game("python_bucketing(game=python_toepen(),hand=places,history=stakes)"),
+    ):
+        with pytest.raises(UserError, match="tells suits apart"):
+            TableResponse(game, InformationTable(game.rules.key_words, game.num_distinct_actions()))
