@@ -131,7 +131,7 @@ def _exploited(game: CardGame, subgame: str, text: str) -> list[dict[str, Any]]:
 
     agent, rows = find_player(text, game), []
     for seats in ((0,), (1, 2, 3)):
-        learner = make_learner(Options(str(game), seed=FLAGS.seed, opponents=(text,), seats=seats))
+        learner = make_learner(Options(str(game), seed=FLAGS.seed, opponents=(text,), seats=(seats,)))
         learner.run(0)
         while sum(learner.seconds.values()) < FLAGS.exploit_seconds:
             learner.run(1)

@@ -47,23 +47,25 @@ class Options:
     learner: str = "dmc"
     seed: int = 1
     opponents: tuple[str, ...] = (ITSELF,)  # who holds the seats that do not learn, in turn
-    seats: tuple[int, ...] = ()  # that learn where there are opponents; none: those of the first side
+    seats: tuple[tuple[int, ...], ...] = ()  # that learn where there are opponents, in turn; none: the first side's
     deals: int = 1000  # of each match in an evaluation
     quick: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def seatings_of(game: CardGame, opponents: Sequence[str], seats: Sequence[int]) -> list[Seating]:
-    """One seating for each of the opponents; `itself` is self-play."""
-    learning = set(seats or sides_of(game)[0])
-    require(learning <= set(range(game.num_players())), "seats", sorted(learning), f"0 to {game.num_players() - 1}")
+def seatings_of(game: CardGame, opponents: Sequence[str], seats: Sequence[Sequence[int]]) -> list[Seating]:
+    """One seating for each of the opponents and each group of seats that learn together; `itself` is self-play."""
+    groups = [tuple(group) for group in seats] or [tuple(sides_of(game)[0])]
+    everybody = range(game.num_players())
+    for group in groups:
+        require(set(group) <= set(everybody), "seats", list(group), f"0 to {game.num_players() - 1}")
     found: list[Seating] = []
     for name in opponents:
         if name == ITSELF:
-            found.append((None,) * game.num_players())
+            found.append((None,) * len(everybody))
         else:
             other = find_player(name, game)
-            found.append(tuple(None if seat in learning else other for seat in range(game.num_players())))
+            found += [tuple(None if seat in group else other for seat in everybody) for group in groups]
     return found
 
 
@@ -143,7 +145,7 @@ def learner_task(options: Options, executor: Executor | None = None) -> Task:
     evaluation = Evaluation(trainer, options)
     settings = {name: value for name, value in vars(trainer.settings).items() if name != "device"}
     asked = {name: getattr(options, name) for name in ("game", "learner", "seed", "quick")}
-    asked |= {"opponents": list(options.opponents), "seats": list(options.seats)}
+    asked |= {"opponents": list(options.opponents), "seats": [list(group) for group in options.seats]}
     title = f"{NAMES[options.learner]} on {options.game}"
     return Task(
         title=f"{title}, device {trainer.settings.device}",

@@ -10,6 +10,7 @@ import pytest
 
 from cardtable.match import play_match
 from cardtable.player import find_player
+from experiments.running.learner_training import seatings_of
 from tests import commands
 
 
@@ -28,6 +29,19 @@ def test_trains_measures_and_saves_a_player(tmp_path: Path) -> None:
     assert "holds a run already" in again.stderr
 
 
+def test_seats_learn_together_or_in_turn() -> None:
+    game = pyspiel.load_game("python_kuhn_collab")
+    random = find_player("random", game)
+
+    def learning(opponents: list[str], seats: list[tuple[int, ...]]) -> list[list[int]]:
+        seatings = seatings_of(game, opponents, seats)
+        return [[seat for seat, player in enumerate(seating) if player is None] for seating in seatings]
+
+    assert learning(["random"], [(0, 2)]) == [[0, 2]]
+    assert learning(["random", "itself"], [(0,), (1, 3)]) == [[0], [1, 3], [0, 1, 2, 3]]
+    assert seatings_of(game, ["random"], [(1,)])[0][0].name == random.name  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
@@ -37,6 +51,7 @@ def test_trains_measures_and_saves_a_player(tmp_path: Path) -> None:
         (["--learner=dqn", "--distil_iterations=3"], "--distil_iterations is not for Double DQN"),
         (["--opponents=nobody"], "there is no player 'nobody'"),
         (["--opponents=random", "--seats=7"], "seats is [7]; allowed: 0 to"),
+        (["--opponents=random", "--seats=0/"], "allowed are whole numbers"),
         (["--context_sizes=100000000"], "of memory"),
     ],
 )
