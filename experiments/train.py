@@ -48,6 +48,7 @@ flags.DEFINE_list("opponents", ["itself"], "who holds the seats that do not lear
 flags.DEFINE_string(
     "seats", "", "seats that learn where there are opponents: 0,2 together, 0/1 in turn; default: the first side's"
 )
+flags.DEFINE_string("start", "", "a saved network to start from, or expert; Deep Monte Carlo only")
 define_count("deals", 1000, "duplicate deals of each match in an evaluation", 2, bytes_each=1000, seconds_each=1e-5)
 flags.DEFINE_bool("quick", False, "a few iterations that only show that it works")
 define_run("runs/train_<learner>_<game>")
@@ -71,6 +72,7 @@ def main() -> None:
         FLAGS.deals,
         FLAGS.quick,
         _settings(FLAGS.learner),
+        FLAGS.start,
     )
     out = FLAGS.out or f"runs/{file_name(f'train_{FLAGS.learner}_{FLAGS.game}')}"
     with chosen_executor(Path(out)) as executor:

@@ -25,6 +25,7 @@ from solvers.deep_monte_carlo.settings import Settings as MonteCarloSettings
 from solvers.deep_monte_carlo.trainer import DeepMonteCarlo
 from solvers.learning.actor import Seating
 from solvers.learning.game_learner import GameLearner
+from solvers.learning.shipped import saved_network
 from solvers.q_learning.settings import Settings as QSettings
 from solvers.q_learning.trainer import QLearning
 
@@ -51,6 +52,7 @@ class Options:
     deals: int = 1000  # of each match in an evaluation
     quick: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
+    start: str = ""  # a saved network to start from, or `expert`
 
 
 def seatings_of(game: CardGame, opponents: Sequence[str], seats: Sequence[Sequence[int]]) -> list[Seating]:
@@ -80,12 +82,17 @@ def make_learner(options: Options, executor: Executor | None = None) -> GameLear
     foreign = sorted(set(options.settings) - fields)
     if foreign:
         raise UserError(f"{NAMES[options.learner]} has no setting {', '.join(foreign)}")
+    if options.start and options.learner != "dmc":
+        raise UserError(f"start is for Deep Monte Carlo; {NAMES[options.learner]} begins with nothing")
     small = {name: value for name, value in QUICK.items() if options.quick}
     settings = kind(**{**small, **options.settings})
     seatings = seatings_of(game, options.opponents, options.seats)
     try:
         if options.learner == "dmc":
-            return DeepMonteCarlo(game, settings, options.seed, seatings, executor)
+            trainer = DeepMonteCarlo(game, settings, options.seed, seatings, executor)
+            if options.start:
+                trainer.start_from(saved_network(options.start, game))
+            return trainer
         return QLearning(game, options.learner, settings, options.seed, seatings, executor)  # type: ignore[arg-type]
     except ValueError as error:
         raise UserError(str(error)) from None
@@ -144,7 +151,7 @@ def learner_task(options: Options, executor: Executor | None = None) -> Task:
     trainer = make_learner(options, executor)
     evaluation = Evaluation(trainer, options)
     settings = {name: value for name, value in vars(trainer.settings).items() if name != "device"}
-    asked = {name: getattr(options, name) for name in ("game", "learner", "seed", "quick")}
+    asked = {name: getattr(options, name) for name in ("game", "learner", "seed", "quick", "start")}
     asked |= {"opponents": list(options.opponents), "seats": [list(group) for group in options.seats]}
     title = f"{NAMES[options.learner]} on {options.game}"
     return Task(

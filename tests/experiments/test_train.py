@@ -11,6 +11,7 @@ import pytest
 from cardtable.match import play_match
 from cardtable.player import find_player
 from experiments.running.learner_training import seatings_of
+from solvers.learning.players import WEIGHTS_FILE
 from tests import commands
 
 
@@ -25,6 +26,13 @@ def test_trains_measures_and_saves_a_player(tmp_path: Path) -> None:
     assert (out / "learning.png").exists()
     player = find_player(str(out), game)
     assert play_match(game, player, find_player("random", game), 20).score.n == 20
+    shape = ["--context_sizes=8", "--head_sizes=8"]
+    later = ["--distil_iterations=0", "--later_learning_rate=1e-30", "--iterations=1", "--deals=20"]
+    onward = tmp_path / "onward"
+    arguments = [f"--game={game}", f"--start={out}", *later, f"--out={onward}"]
+    assert commands.run("experiments.train", *arguments, *shape).returncode == 0
+    assert (onward / WEIGHTS_FILE).read_bytes() == (out / WEIGHTS_FILE).read_bytes()
+    assert "has another shape" in commands.run("experiments.train", *arguments, "--overwrite").stderr
     again = commands.run("experiments.train", f"--game={game}", "--quick", f"--out={out}")
     assert "holds a run already" in again.stderr
 
@@ -53,6 +61,10 @@ def test_seats_learn_together_or_in_turn() -> None:
         (["--opponents=random", "--seats=7"], "seats is [7]; allowed: 0 to"),
         (["--opponents=random", "--seats=0/"], "allowed are whole numbers"),
         (["--context_sizes=100000000"], "of memory"),
+        (["--start=nowhere"], "is no saved player"),
+        (["--start=expert"], "there is no expert"),
+        (["--learner=dqn", "--start=expert"], "start is for Deep Monte Carlo"),
+        (["--networks=seat", "--improve_iterations=2"], "plays all seats"),
     ],
 )
 def test_refuses(flags: list[str], complaint: str, tmp_path: Path) -> None:
