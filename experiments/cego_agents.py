@@ -9,13 +9,17 @@ Oeschger, "Applying Deep Reinforcement Learning to the Card Game Cego", Tables V
 * --exploit_seconds: learners trained against each agent, which stays as it is, first in seat 0, then in the three
   others: lower bounds on how far it can be exploited.
 
-Agents are any players: `expert`, `expert(worlds=20)`, run directories of `experiments.train`. An agent is measured in
-the sub-games it can play. Writes tables as csv and report.md.
+Agents are any players: `expert`, `expert(worlds=20)`, run directories of `experiments.train`. The tables say whom each
+has learnt from. An agent is measured in the sub-games it can play. Writes tables as csv and report.md; rows are kept as
+they are found, and --resume goes on with the next one.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
+from pathlib import Path
 from typing import Any
 
 import pyspiel
@@ -26,10 +30,11 @@ from cardtable.match import Estimate, play_games
 from cardtable.parameters import UserError
 from cardtable.player import find_player
 from cardtable.spiel import CardGame
-from experiments.cego.agents import RANDOM_MEANS, table_6, table_7, unit
+from experiments.cego.agents import RANDOM_MEANS, Tables, table_5, unit
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import write_csv
+from experiments.running.filed_games import played_once
 from experiments.running.flags import (
     chosen_executor,
     define_count,
@@ -39,7 +44,11 @@ from experiments.running.flags import (
     define_seed,
     open_directory,
 )
-from experiments.running.round_robin import Standings, names_in, play_pair
+from experiments.running.kept_rows import KeptRows
+from experiments.running.round_robin import Standings, load_pair, names_in, play_pair, save_pair
+
+EXPLOIT_DEALS = 4000
+ALL_ITERATIONS = 10**9
 
 FLAGS = flags.FLAGS
 flags.DEFINE_list("subgames", list(RANDOM_MEANS), "which sub-games")
@@ -49,13 +58,14 @@ define_count("deals", 1000, "duplicate deals of each match of the round robin", 
 define_number("exploit_seconds", 0.0, "CPU seconds of training against each agent; 0: none", 0.0)
 define_seed("of all games")
 define_executor()
-define_out("runs/cego_agents")
+define_out("runs/cego_agents", resume="the tables")
+define_number("checkpoint_seconds", 30.0, "seconds after which games of the round robin are filed", 0.0)
 flags.DEFINE_bool("quick", False, "only 100 games and 4 deals")
 
 
 @command
 def main() -> None:
-    texts = names_in(FLAGS.agents)
+    texts = names_in(FLAGS.agents, least=1)
     unknown = sorted(set(FLAGS.subgames) - RANDOM_MEANS.keys())
     if unknown:
         raise UserError(f"--subgames={','.join(FLAGS.subgames)}: allowed are {', '.join(RANDOM_MEANS)}")
@@ -64,6 +74,7 @@ def main() -> None:
     config["exploit_seconds"] = FLAGS.exploit_seconds
     players = {name: _players(name, texts) for name in FLAGS.subgames}
     directory = open_directory(config)
+    kept = KeptRows(directory.path)
     found: dict[str, list[dict[str, Any]]] = {}
 
     def add(title: str, file: str, rows: list[dict[str, Any]]) -> None:
@@ -75,16 +86,21 @@ def main() -> None:
         for subgame in FLAGS.subgames:
             game, agents = _game(subgame), players[subgame]
             learnt = [name for name in agents if name != "random"]
+            measured = Tables(game, subgame, games, FLAGS.seed, kept, executor)
             if learnt:
-                add(f"{subgame}: Table VII", "table_7", table_7(game, subgame, learnt, games, FLAGS.seed, executor))
+                rows = measured.table_7(learnt)
+                add(f"{subgame}: Table VII", "table_7", rows)
+            if subgame == "standard" and learnt:
+                add("Table V", "table_5", table_5(rows))
             if subgame == "standard" and len(learnt) > 1:
-                add("Table VI", "table_6", table_6(game, learnt, games, FLAGS.seed, executor))
+                add("Table VI", "table_6", measured.table_6(learnt))
             if len(agents) > 1:
-                add(f"{subgame}: round robin", "round_robin", _round_robin(game, subgame, agents, deals, executor))
-            if FLAGS.exploit_seconds > 0.0:
-                rows = [row for name in learnt for row in _exploited(game, subgame, name)]
+                robin = _round_robin(game, subgame, agents, deals, directory.path, executor)
+                add(f"{subgame}: round robin", "round_robin", robin)
+            if FLAGS.exploit_seconds > 0.0 and learnt:
+                rows = [row for name in learnt for row in _exploited(game, subgame, name, kept)]
                 add(f"{subgame}: exploited", "exploited", rows)
-    parts = [f"## {file}\n\n{tables.markdown(rows)}" for file, rows in found.items()]
+    parts = [f"## {file}\n\n{tables.markdown(rows)}" for file, rows in found.items() if rows]
     head = f"# Cego: agents\n\n{games:,} games of each set-up, seed {FLAGS.seed}.\n\n"
     directory.write_report(head + "\n".join(parts))
     tables.console.print(f"written to {directory.path}")
@@ -115,44 +131,60 @@ def _can_play(subgame: str, text: str) -> bool:
         return False
 
 
-def _round_robin(game: CardGame, subgame: str, texts: list[str], deals: int, executor: Any) -> list[dict[str, Any]]:
+def _round_robin(
+    game: CardGame, subgame: str, texts: list[str], deals: int, folder: Path, executor: Any
+) -> list[dict[str, Any]]:
     players = [find_player(text, game) for text in texts]
-    results = {
-        (i, j): play_pair(game, (players[i], players[j]), deals, FLAGS.seed + 1, executor)
-        for i, j in itertools.combinations(range(len(players)), 2)
-    }
+    results = {}
+    for i, j in itertools.combinations(range(len(players)), 2):
+        play = functools.partial(play_pair, game, (players[i], players[j]), deals, FLAGS.seed + 1)
+        load = functools.partial(load_pair, deals=deals)
+        file = folder / f"match_{subgame}_{i}_{j}.npz"
+        results[i, j] = played_once(file, executor, FLAGS.checkpoint_seconds, lambda by, p=play: p(by), save_pair, load)
     rows = Standings([player.label for player in players], results).cross_table()
     return [{"sub-game": subgame, **row} for row in rows]
 
 
-def _exploited(game: CardGame, subgame: str, text: str) -> list[dict[str, Any]]:
+def _exploited(game: CardGame, subgame: str, text: str, kept: KeptRows) -> list[dict[str, Any]]:
     """What learners reach against an agent that stays as it is."""
+    return [
+        kept.once(f"exploited, {subgame}, {text}, {seats}", lambda s=seats: _exploit(game, subgame, text, s))
+        for seats in ((0,), (1, 2, 3))
+    ]
+
+
+def _exploit(game: CardGame, subgame: str, text: str, seats: tuple[int, ...]) -> dict[str, Any]:
+    """Starts from the agent where it is a network of the usual shape, with the agent in playouts; or from nothing."""
     from experiments.running.learner_training import Options, make_learner  # needs torch
 
-    agent, rows = find_player(text, game), []
-    for seats in ((0,), (1, 2, 3)):
-        learner = make_learner(Options(str(game), seed=FLAGS.seed, opponents=(text,), seats=seats))
-        learner.run(0)
-        while sum(learner.seconds.values()) < FLAGS.exploit_seconds:
-            learner.run(1)
-        mine = learner.player()
-        table = [mine if seat in seats else agent for seat in range(4)]
-        deals, percent = 4000, unit(subgame)
-        against = play_games(game, table, deals, FLAGS.seed + 2).returns[:, 0] * percent
-        itself = play_games(game, [agent] * 4, deals, FLAGS.seed + 2).returns[:, 0] * percent
-        change = Estimate.of(against - itself)
-        rows.append(
-            {
-                "sub-game": subgame,
-                "agent": agent.label,
-                "learner in": ",".join(map(str, seats)),
-                "seat 0, agent everywhere": f"{itself.mean():.3f}",
-                "seat 0, learner there": f"{against.mean():.3f}",
-                "change": str(change),
-                "CPU seconds": f"{sum(learner.seconds.values()):.0f}",
-            }
-        )
-    return rows
+    agent = find_player(text, game)
+    options = Options(str(game), seed=FLAGS.seed, opponents=(text,), seats=(seats,))
+    own = {"distil_iterations": 0, "improve_iterations": ALL_ITERATIONS}
+    try:
+        learner = make_learner(dataclasses.replace(options, start=text, settings=own))
+        start = "the agent"
+    except UserError:
+        learner, start = make_learner(options), "nothing"
+    learner.run(0)
+    while sum(learner.seconds.values()) < FLAGS.exploit_seconds:
+        learner.run(1)
+    mine = learner.player()
+    table = [mine if seat in seats else agent for seat in range(4)]
+    against, itself = (
+        play_games(game, who, EXPLOIT_DEALS, FLAGS.seed + 2).returns[:, 0] * unit(subgame)
+        for who in (table, [agent] * 4)
+    )
+    return {
+        "sub-game": subgame,
+        "agent": agent.label,
+        "learner in": ",".join(map(str, seats)),
+        "began as": start,
+        "seat 0, agent everywhere": f"{itself.mean():.3f}",
+        "seat 0, learner there": f"{against.mean():.3f}",
+        "change": str(Estimate.of(against - itself)),
+        "games learnt from": learner.games,
+        "CPU seconds": f"{sum(learner.seconds.values()):.0f}",
+    }
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ default everybody learns (self-play). With --opponents others hold the seats tha
 commas, take turns, and `itself` among them is self-play:
 
     python -m experiments.train --game=python_cego --opponents=random --seats=0      # one against three random players
+    python -m experiments.train --game=python_cego --opponents=random --seats=0/1    # the same from seat 1 in turn
     python -m experiments.train --game=python_gongzhu --opponents=itself,team,greed
 
 Measured in duplicate matches against the compiled players of the game, at the end against flat Monte Carlo too, and, in
@@ -44,7 +45,10 @@ FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "python_cego", "any game of the project, transforms included")
 flags.DEFINE_enum("learner", "dmc", list(LEARNERS), "Deep Monte Carlo, Double DQN or NFSP")
 flags.DEFINE_list("opponents", ["itself"], "who holds the seats that do not learn, in turn; itself: everybody learns")
-flags.DEFINE_list("seats", [], "seats that learn where there are opponents; default: those of the first side")
+flags.DEFINE_string(
+    "seats", "", "seats that learn where there are opponents: 0,2 together, 0/1 in turn; default: the first side's"
+)
+flags.DEFINE_string("start", "", "a saved network to start from, or expert; Deep Monte Carlo only")
 define_count("deals", 1000, "duplicate deals of each match in an evaluation", 2, bytes_each=1000, seconds_each=1e-5)
 flags.DEFINE_bool("quick", False, "a few iterations that only show that it works")
 define_run("runs/train_<learner>_<game>")
@@ -57,7 +61,8 @@ define_executor()
 def main() -> None:
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
-    seats = whole_numbers("--seats", FLAGS.seats, 0) if FLAGS.seats else ()
+    groups = FLAGS.seats.split("/") if FLAGS.seats else []
+    seats = tuple(whole_numbers("--seats", group.split(","), 0) for group in groups)
     options = Options(
         FLAGS.game,
         FLAGS.learner,
@@ -67,6 +72,7 @@ def main() -> None:
         FLAGS.deals,
         FLAGS.quick,
         _settings(FLAGS.learner),
+        FLAGS.start,
     )
     out = FLAGS.out or f"runs/{file_name(f'train_{FLAGS.learner}_{FLAGS.game}')}"
     with chosen_executor(Path(out)) as executor:

@@ -7,7 +7,7 @@ A has seat 0, B seat 1, and random players the others.
 
 Against random players the best reply is a planning problem: the others are chance with known probabilities. Agents that
 learnt against random players (or search with random ones) have that easier task; those from self-play have not, and the
-tables keep them apart by their names.
+tables keep them apart: they say whom an agent has learnt from.
 
 Means use a control variate where it helps: the mean of some random playouts of the same deal, whose own mean is known
 from 10^6 random games (Table III as we measured it). Its uncertainty is part of the standard error.
@@ -16,18 +16,21 @@ from 10^6 random games (Table III as we measured it). Its uncertainty is part of
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cardtable.executors import Executor
 from cardtable.match import Estimate, card_streams, play_games
-from cardtable.player import Player, find_player
+from cardtable.player import PLAYER_FILE, Player, find_player, read_player_file
 from cardtable.randomness import streams
 from cardtable.rows import deal_rows
 from cardtable.spiel import CardGame, load_game
+from experiments.running.kept_rows import KeptRows
 from solvers.learning.playouts import random_baselines, sizes_of
 
 PLAYOUTS = 32
@@ -114,55 +117,94 @@ def controlled(found: np.ndarray, control: np.ndarray, mean: float, error: float
     return Estimate(rest.mean, math.hypot(rest.standard_error, slope * error), rest.n)
 
 
-def table_7(
-    game: CardGame, subgame: str, agents: Sequence[str], games: int, seed: int, executor: Executor | None = None
-) -> list[dict[str, Any]]:
-    """One row for each agent and set-up."""
-    random, rows = find_player("random", game), []
-    for name in agents:
-        agent = find_player(name, game)
-        for setup, held in SETUPS[subgame].items():
-            seats = [agent if seat in held else random for seat in range(4)]
-            mean, plain, won = measure(game, subgame, seats, games, seed, executor)
-            rows.append(
-                {
-                    "sub-game": subgame,
-                    "set-up": setup,
-                    "agent": agent.label,
-                    "seat 0": f"{mean.mean:.3f}",
-                    "s.e.": f"{mean.standard_error:.3f}",
-                    "without control": f"{plain.mean:.3f}",
-                    "won %": f"{100 * won:.2f}",
-                    "paper": f"{TABLE_7[subgame][setup]:.3f}",
-                    "games": games,
-                }
-            )
-    return rows
+class Tables:
+    """Measures agents in the set-ups of a sub-game, row by row; rows that `kept` has are not measured again."""
+
+    def __init__(
+        self, game: CardGame, subgame: str, games: int, seed: int, kept: KeptRows, executor: Executor | None = None
+    ) -> None:
+        self._game, self._subgame, self._games, self._seed = game, subgame, games, seed
+        self._kept, self._executor = kept, executor
+        self._random = find_player("random", game)
+
+    def _measure(self, seats: Sequence[Player]) -> Measured:
+        return measure(self._game, self._subgame, seats, self._games, self._seed, self._executor)
+
+    def table_7(self, agents: Sequence[str]) -> list[dict[str, Any]]:
+        """One row for each agent and set-up; those that learnt from the same company stand together."""
+        return [
+            self._kept.once(f"table 7, {self._subgame}, {setup}, {name}", lambda n=name, s=setup: self._row_7(n, s))
+            for name in sorted(agents, key=learnt_from)
+            for setup in SETUPS[self._subgame]
+        ]
+
+    def _row_7(self, name: str, setup: str) -> dict[str, Any]:
+        agent, held = find_player(name, self._game), SETUPS[self._subgame][setup]
+        mean, plain, won = self._measure([agent if seat in held else self._random for seat in range(4)])
+        return {
+            "sub-game": self._subgame,
+            "learnt from": learnt_from(name),
+            "agent": agent.label,
+            "set-up": setup,
+            "seat 0": f"{mean.mean:.3f}",
+            "s.e.": f"{mean.standard_error:.3f}",
+            "without control": f"{plain.mean:.3f}",
+            "won %": f"{100 * won:.2f}",
+            "paper": f"{TABLE_7[self._subgame][setup]:.3f}",
+            "games": self._games,
+        }
+
+    def table_6(self, agents: Sequence[str]) -> list[dict[str, Any]]:
+        """Standard-Cego, all pairs: A in seat 0, B in seat 1."""
+        return [
+            self._kept.once(f"table 6, {one}, {other}", lambda a=one, b=other: self._row_6(a, b))
+            for one, other in itertools.permutations(agents, 2)
+        ]
+
+    def _row_6(self, first: str, second: str) -> dict[str, Any]:
+        one, other = find_player(first, self._game), find_player(second, self._game)
+        mean, _, won = self._measure([one, other, self._random, self._random])
+        kinds = (kind_of(one.label), kind_of(other.label))
+        return {
+            "A": one.label,
+            "B": other.label,
+            "seat 0": f"{mean.mean:.3f}",
+            "s.e.": f"{mean.standard_error:.3f}",
+            "won %": f"{100 * won:.2f}",
+            "paper": f"{TABLE_6[kinds]:.3f}" if kinds in TABLE_6 else "",
+        }
 
 
-def table_6(
-    game: CardGame, agents: Sequence[str], games: int, seed: int, executor: Executor | None = None
-) -> list[dict[str, Any]]:
-    """Standard-Cego, all pairs: A in seat 0, B in seat 1."""
-    random, rows = find_player("random", game), []
-    for first in agents:
-        for second in agents:
-            if first == second:
-                continue
-            one, other = find_player(first, game), find_player(second, game)
-            mean, _, won = measure(game, "standard", [one, other, random, random], games, seed, executor)
-            kinds = (kind_of(one.label), kind_of(other.label))
-            rows.append(
-                {
-                    "A": one.label,
-                    "B": other.label,
-                    "seat 0": f"{mean.mean:.3f}",
-                    "s.e.": f"{mean.standard_error:.3f}",
-                    "won %": f"{100 * won:.2f}",
-                    "paper": f"{TABLE_6[kinds]:.3f}" if kinds in TABLE_6 else "",
-                }
-            )
-    return rows
+def table_5(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Points and won games of S1 in Standard-Cego, out of the rows of Table VII, beside the agent of the same kind."""
+    return [
+        {
+            "agent": row["agent"],
+            "learnt from": row["learnt from"],
+            "points": row["seat 0"],
+            "s.e.": row["s.e."],
+            "won %": row["won %"],
+            "paper: points": f"{TABLE_5[kind_of(row['agent'])][0]:.3f}",
+            "paper: won %": f"{TABLE_5[kind_of(row['agent'])][1]:.3f}",
+        }
+        for row in rows
+        if row["set-up"] == "S1"
+    ]
+
+
+def learnt_from(text: str) -> str:
+    """Whom an agent has learnt from, by its file: those that met random players have had the easier task."""
+    name, _, options = text.partition("(")
+    search = ", with search" if "worlds=" in options else ""
+    if name == "expert":
+        return f"self-play{search}"
+    folder = next((Path(path) for path in (text, name) if (Path(path) / PLAYER_FILE).exists()), None)
+    if folder is None:
+        return f"nothing{search}"
+    made_by = read_player_file(folder).get("made_by")
+    opponents = made_by.get("opponents") if isinstance(made_by, dict) else None
+    alone = not isinstance(opponents, list) or opponents == ["itself"]
+    return f"{'self-play' if alone else ' and '.join(map(str, opponents))}{search}"
 
 
 def kind_of(label: str) -> str:

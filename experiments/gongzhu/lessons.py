@@ -8,7 +8,7 @@ independent, several times in one deal are not quite, so intervals are a little 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from cardtable.match import Estimate
 from cardtable.replay import past
 from cardtable.rules import Rules
 from experiments.running.plots import plt
+from experiments.running.shares import percent, share
 from gongzhu_spiel import state as slots
 from gongzhu_spiel.rules import score
 from gongzhu_spiel.state import ACE, JACK, KING, MAX_RANKS, QUEEN, TEN
@@ -96,18 +97,6 @@ def suit_of(hand: int, suit: int) -> int:
 def has(hand: int, suit: int, *ranks: int) -> bool:
     """Whether the hand has any of these cards."""
     return any(hand >> suit * MAX_RANKS + rank & 1 for rank in ranks)
-
-
-def share(happened: Iterable[bool]) -> Estimate:
-    return Estimate.of(np.array(list(happened), float))
-
-
-def percent(estimate: Estimate) -> str:
-    """`37 ± 4 %`; a dash where it could not happen."""
-    if not estimate.n:
-        return "–"
-    spread = f" ± {196 * estimate.standard_error:.0f}" if estimate.n > 1 else ""
-    return f"{100 * estimate.mean:.0f}{spread} %"
 
 
 def points(estimate: Estimate) -> str:

@@ -25,6 +25,7 @@ from solvers.deep_monte_carlo.settings import Settings as MonteCarloSettings
 from solvers.deep_monte_carlo.trainer import DeepMonteCarlo
 from solvers.learning.actor import Seating
 from solvers.learning.game_learner import GameLearner
+from solvers.learning.shipped import saved_network
 from solvers.q_learning.settings import Settings as QSettings
 from solvers.q_learning.trainer import QLearning
 
@@ -47,23 +48,26 @@ class Options:
     learner: str = "dmc"
     seed: int = 1
     opponents: tuple[str, ...] = (ITSELF,)  # who holds the seats that do not learn, in turn
-    seats: tuple[int, ...] = ()  # that learn where there are opponents; none: those of the first side
+    seats: tuple[tuple[int, ...], ...] = ()  # that learn where there are opponents, in turn; none: the first side's
     deals: int = 1000  # of each match in an evaluation
     quick: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
+    start: str = ""  # a saved network to start from, or `expert`
 
 
-def seatings_of(game: CardGame, opponents: Sequence[str], seats: Sequence[int]) -> list[Seating]:
-    """One seating for each of the opponents; `itself` is self-play."""
-    learning = set(seats or sides_of(game)[0])
-    require(learning <= set(range(game.num_players())), "seats", sorted(learning), f"0 to {game.num_players() - 1}")
+def seatings_of(game: CardGame, opponents: Sequence[str], seats: Sequence[Sequence[int]]) -> list[Seating]:
+    """One seating for each of the opponents and each group of seats that learn together; `itself` is self-play."""
+    groups = [tuple(group) for group in seats] or [tuple(sides_of(game)[0])]
+    everybody = range(game.num_players())
+    for group in groups:
+        require(set(group) <= set(everybody), "seats", list(group), f"0 to {game.num_players() - 1}")
     found: list[Seating] = []
     for name in opponents:
         if name == ITSELF:
-            found.append((None,) * game.num_players())
+            found.append((None,) * len(everybody))
         else:
             other = find_player(name, game)
-            found.append(tuple(None if seat in learning else other for seat in range(game.num_players())))
+            found += [tuple(None if seat in group else other for seat in everybody) for group in groups]
     return found
 
 
@@ -78,12 +82,17 @@ def make_learner(options: Options, executor: Executor | None = None) -> GameLear
     foreign = sorted(set(options.settings) - fields)
     if foreign:
         raise UserError(f"{NAMES[options.learner]} has no setting {', '.join(foreign)}")
+    if options.start and options.learner != "dmc":
+        raise UserError(f"start is for Deep Monte Carlo; {NAMES[options.learner]} begins with nothing")
     small = {name: value for name, value in QUICK.items() if options.quick}
     settings = kind(**{**small, **options.settings})
     seatings = seatings_of(game, options.opponents, options.seats)
     try:
         if options.learner == "dmc":
-            return DeepMonteCarlo(game, settings, options.seed, seatings, executor)
+            trainer = DeepMonteCarlo(game, settings, options.seed, seatings, executor)
+            if options.start:
+                trainer.start_from(saved_network(options.start, game))
+            return trainer
         return QLearning(game, options.learner, settings, options.seed, seatings, executor)  # type: ignore[arg-type]
     except ValueError as error:
         raise UserError(str(error)) from None
@@ -142,8 +151,8 @@ def learner_task(options: Options, executor: Executor | None = None) -> Task:
     trainer = make_learner(options, executor)
     evaluation = Evaluation(trainer, options)
     settings = {name: value for name, value in vars(trainer.settings).items() if name != "device"}
-    asked = {name: getattr(options, name) for name in ("game", "learner", "seed", "quick")}
-    asked |= {"opponents": list(options.opponents), "seats": list(options.seats)}
+    asked = {name: getattr(options, name) for name in ("game", "learner", "seed", "quick", "start")}
+    asked |= {"opponents": list(options.opponents), "seats": [list(group) for group in options.seats]}
     title = f"{NAMES[options.learner]} on {options.game}"
     return Task(
         title=f"{title}, device {trainer.settings.device}",

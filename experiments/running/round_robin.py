@@ -55,11 +55,12 @@ class PairResult(NamedTuple):
         )
 
 
-def names_in(text: str) -> list[str]:
+def names_in(text: str, least: int = 2) -> list[str]:
     """Names with commas between them; commas inside parentheses belong to a name."""
     names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]
-    if len(names) < 2 or not all(names):
-        raise UserError(f"--players={text}: allowed are two or more names with commas between them")
+    if len(names) < least or not all(names):
+        count = "two" if least == 2 else "one"
+        raise UserError(f"--players={text}: allowed are {count} or more names with commas between them")
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise UserError(f"--players={text}: {', '.join(sorted(repeated))} is named more than once")

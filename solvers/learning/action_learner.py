@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from solvers.learning.optimiser import FlatWeights
 
 ARRAYS, FLOAT_BYTES = 6, 4  # weights, averages, gradients, two moments, and room for a step
 Gradient = Callable[[torch.Tensor], torch.Tensor]
+Optimiser = Literal["adam", "rmsprop"]
 
 
 class Batch(NamedTuple):
@@ -39,13 +40,20 @@ class ActionLearner(FlatWeights):
     """
 
     def __init__(
-        self, shape: Shape, learning_rate: float, generator: torch.Generator, device: torch.device, averaging: float
+        self,
+        shape: Shape,
+        learning_rate: float,
+        generator: torch.Generator,
+        device: torch.device,
+        averaging: float,
+        optimiser: Optimiser = "adam",
     ) -> None:
         require_room(ARRAYS * FLOAT_BYTES * shape.num_weights, f"a network with {shape.num_weights:,} weights")
         super().__init__(shape.num_weights, device)
         self.shape = shape
         self.learning_rate = learning_rate
         self._averaging = averaging
+        self._step = self._adam if optimiser == "adam" else self._rmsprop
         self._average = torch.zeros_like(self._weights)
         self._parts = self._views(self._weights)
         self._slopes = self._views(self._gradients)
@@ -98,11 +106,11 @@ class ActionLearner(FlatWeights):
         return contexts, head, values
 
     def fit(self, batch: Batch, gradient: Gradient, learning_rate: float | None = None) -> None:
-        """One step of Adam; `gradient` gives the derivative of the loss by the values of the actions."""
+        """One step of the optimiser; `gradient` gives the derivative of the loss by the values of the actions."""
         with torch.no_grad():
             contexts, head, values = self._forward(batch)
             self._backward(batch, contexts, head, gradient(values))
-        self._adam(self.learning_rate if learning_rate is None else learning_rate)
+        self._step(self.learning_rate if learning_rate is None else learning_rate)
         self._average.lerp_(self._weights, 1.0 - min(self._averaging, self._steps / (self._steps + 10.0)))
 
     def _backward(
@@ -134,6 +142,12 @@ class ActionLearner(FlatWeights):
             torch.sum(into, 0, out=slopes[f"context.{number}.bias"])
             if number > 0:
                 into = into @ part[f"context.{number}.weight"].t()
+
+    def start_from(self, weights: np.ndarray) -> None:
+        """Goes on from the weights of another network of the same shape, with a fresh optimiser."""
+        self.set_weights(weights)
+        self._average.copy_(self._weights)
+        self._forget_steps()
 
     def playing_weights(self) -> np.ndarray:
         """The running average, as one array."""

@@ -26,6 +26,7 @@ from numba import types
 from cardtable.compiled import compiled, entry_point
 from cardtable.features import encoding_at, feature_addresses, features_of
 from cardtable.parameters import UserError
+from cardtable.rows import seats_of_rows
 from cardtable.rules import ADDRESSES, INTEGERS, STATES, TENSOR, Rules, kernel_at
 
 MOST_UNITS = 100_000
@@ -116,6 +117,7 @@ class ActionValues:
             )
         self.shape = shape
         self.rules = rules
+        self.kind = kind
         self.addresses = rules.compiled_kernel().addresses()
         self.features = feature_addresses(features)
         self.network = (np.array(weights, np.float32), shape.sizes(), np.float32(shape.negative_slope))
@@ -127,6 +129,27 @@ class ActionValues:
         counts = np.empty(len(rows), np.int64)
         values = np.empty((len(rows), self.most_actions), np.float32)
         _values_of_rows(self.addresses, self.features, self.network, states, rows, actions, counts, values)
+        return actions, counts, values
+
+
+class SeatValues:
+    """The same with a network for each seat: a row of the weights is the network of the seat to move."""
+
+    def __init__(self, rules: Rules, shape: Shape, weights: np.ndarray, kind: str = "features") -> None:
+        self._of_seats = [ActionValues(rules, shape, own, kind) for own in weights]
+        self._addresses = self._of_seats[0].addresses
+        self.most_actions = rules.num_distinct_actions
+
+    def __call__(self, states: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        seats = np.empty(len(rows), np.int64)
+        seats_of_rows(self._addresses, states, rows, seats)
+        actions = np.zeros((len(rows), self.most_actions), np.int64)
+        counts = np.empty(len(rows), np.int64)
+        values = np.zeros(actions.shape, np.float32)
+        for seat, own in enumerate(self._of_seats):
+            here = np.flatnonzero(seats == seat)
+            if len(here):
+                actions[here], counts[here], values[here] = own(states, rows[here])
         return actions, counts, values
 
 

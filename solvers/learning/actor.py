@@ -2,7 +2,8 @@
 
 Compiled code deals, plays forced moves and the moves of compiled players, encodes and evaluates positions, and chooses;
 players who answer in rows are asked for all games at once. A seat that learns is played by a *mind*: a network with
-exploration. Where there are several (NFSP has two), each seat of each game draws one and keeps it to the end.
+exploration. Where there are several (NFSP has two), each seat of each game draws one and keeps it to the end; a mind
+may also be that of one seat alone.
 
 A chunk of games is a pure function of what is shared and of its own path of random numbers: how the work is cut, and
 who does it, changes nothing.
@@ -54,6 +55,7 @@ class Mind(NamedTuple):
     epsilon: float = 0.0  # how often an action is drawn at random instead
     softmax: bool = False
     share: float = 1.0  # how likely a seat is to be played by it
+    seat: int | None = None  # the only one that it plays; None: any
 
 
 @dataclass
@@ -101,7 +103,7 @@ def play(acting: Acting, chunk: Chunk) -> Played:
     games, players = range(chunk.games), rules.num_players
     cards = streams(seed, (*path, 0), games)
     own = np.stack([streams(seed, (*path, 1, seat), games) for seat in range(players)], axis=1)
-    mind_of = np.stack([_drawn_minds(acting.minds, own[:, seat]) for seat in range(players)], axis=1)
+    mind_of = np.stack([_drawn_minds(acting.minds, seat, own[:, seat]) for seat in range(players)], axis=1)
     states = np.empty((chunk.games, rules.state_size), np.int64)
     deal_rows(acting.addresses, rules.root, states, np.arange(chunk.games), cards)
     company = Company(rules, seating)
@@ -126,12 +128,13 @@ def play(acting: Acting, chunk: Chunk) -> Played:
     return Played(before, game_of, seat_of, place, count, minds, returns)
 
 
-def _drawn_minds(minds: Sequence[Mind], own: np.ndarray) -> np.ndarray:
+def _drawn_minds(minds: Sequence[Mind], seat: int, own: np.ndarray) -> np.ndarray:
     """The mind of a seat in each game, from the part of its stream that does not change."""
-    if len(minds) == 1:
-        return np.zeros(len(own), np.int64)
-    limits = np.cumsum([mind.share for mind in minds])
-    return np.searchsorted(limits / limits[-1], (lot(own, LOTS) + 0.5) / LOTS)
+    fit = np.array([number for number, mind in enumerate(minds) if mind.seat in (None, seat)])
+    if len(fit) == 1:
+        return np.full(len(own), fit[0])
+    limits = np.cumsum([minds[number].share for number in fit])
+    return fit[np.searchsorted(limits / limits[-1], (lot(own, LOTS) + 0.5) / LOTS)]
 
 
 def _decide(

@@ -52,8 +52,9 @@ class GameLearner:
         require_seatings(game, self.seatings)
         self.executor = executor or Serial()
         self.device = find_device(settings.device)
-        head = settings.head_sizes if settings.network == "shared" else ()
-        self.shape = shape_for(rules, settings.context_sizes, head, settings.negative_slope, settings.tells)
+        context = settings.context_sizes if settings.network != "joint" else ()
+        head = settings.head_sizes if settings.network != "plain" else ()
+        self.shape = shape_for(rules, context, head, settings.negative_slope, settings.tells)
         self._start = torch.Generator().manual_seed(int(np.random.SeedSequence([seed, 1]).generate_state(1)[0]))
         self.iterations = self.games = self.decisions = 0
         self.scale = 0.0  # of values, from the first iteration
@@ -61,7 +62,10 @@ class GameLearner:
         self.seconds = dict.fromkeys(self.parts, 0.0)  # CPU seconds by part
 
     def _learner(self, learning_rate: float) -> ActionLearner:
-        return ActionLearner(self.shape, learning_rate, self._start, self.device, self.settings.averaging)
+        chosen = self.settings
+        return ActionLearner(
+            self.shape, learning_rate, self._start, self.device, chosen.averaging, getattr(chosen, "optimiser", "adam")
+        )
 
     def run(self, iterations: int) -> None:
         require_iterations(iterations)

@@ -1,6 +1,7 @@
-"""Weights that are trained: one flat array, with its gradients and its optimiser (Adam; Kingma and Ba 2015).
+"""Weights that are trained: one flat array, with its gradients and its optimiser.
 
-All parameters of a network lie in one array, as do their gradients and Adam's moments: a step of the optimiser is a few
+That is Adam (Kingma and Ba 2015), or RMSprop (Tieleman and Hinton 2012) with the settings of published agents. All
+parameters of a network lie in one array, as do their gradients and moments: a step of the optimiser is a few
 operations whatever the number of layers, and a snapshot or a checkpoint is a copy.
 """
 
@@ -15,10 +16,11 @@ import torch
 from solvers.learning.states import require_state
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual settings
+DECAY, FLOOR, LONGEST = 0.99, 1e-5, 40.0  # DouZero's settings of RMSprop: decay, epsilon, longest gradient
 
 
 class FlatWeights:
-    """So many weights on a device, and Adam for them."""
+    """So many weights on a device, and an optimiser for them."""
 
     def __init__(self, size: int, device: torch.device) -> None:
         self.device = device
@@ -43,6 +45,16 @@ class FlatWeights:
             self._squares.mul_(BETA_2).addcmul_(self._gradients, self._gradients, value=1.0 - BETA_2)
             root = self._squares.sqrt().div_((1.0 - BETA_2**self._steps) ** 0.5).add_(EPSILON)
             self._weights.addcdiv_(self._means, root, value=-learning_rate / (1.0 - BETA_1**self._steps))
+
+    def _rmsprop(self, learning_rate: float) -> None:
+        """Gradients that are too long are shortened first."""
+        with torch.no_grad():
+            self._steps += 1
+            length = float(torch.linalg.vector_norm(self._gradients))
+            if length > LONGEST:
+                self._gradients.mul_(LONGEST / length)
+            self._squares.mul_(DECAY).addcmul_(self._gradients, self._gradients, value=1.0 - DECAY)
+            self._weights.addcdiv_(self._gradients, self._squares.sqrt().add_(FLOOR), value=-learning_rate)
 
     def weights(self) -> np.ndarray:
         """All parameters as one array: a snapshot of the network."""

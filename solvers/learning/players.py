@@ -2,9 +2,10 @@
 
 A player chooses the action of the highest value, or, where the network is a policy, draws from the softmax. With
 `worlds` it looks ahead: in worlds in which the hidden cards are dealt again every legal action is tried, and played on
-with the network in its own seat and those of its partners, everybody else at random (or with the network, too:
-`others=network`); what the network thinks of the position counts as `trust` worlds more. `level=easy` and
-`level=medium` err on purpose: they draw from a softmax of the values, wide and narrow.
+with the network in its own seat and those of its partners, everybody else at random. `thinks=own` leaves the partners'
+moves to chance, too, which is right among random players, and `thinks=all` nobody's. What the network thinks of the
+position counts as `trust` worlds more. `level=easy` and `level=medium` err on purpose: they draw from a softmax of the
+values, wide and narrow.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from cardtable.parameters import UserError, require
 from cardtable.player import Explanation, Player, drawing_player, require_same_rules, write_player_file
 from cardtable.rows import draw_rows
 from cardtable.spiel import CardGame, is_game
-from solvers.learning.action_values import ActionValues, Shape, best_places, tensors_of, weights_of
-from solvers.learning.playouts import network_values, sizes_of
+from solvers.learning.action_values import ActionValues, SeatValues, Shape, best_places, tensors_of, weights_of
+from solvers.learning.playouts import AT_RANDOM, network_values, side_by_side, sizes_of
 
 WEIGHTS_FILE = "weights.safetensors"
 KIND = "action_values"
 TELLS = ("features", "information", "observation")
 LEVELS = {"full": 0.0, "medium": 0.35, "easy": 1.0}  # temperature of the softmax, in units of the values
-OTHERS = ("random", "network")
+THINKS = ("own", "team", "all")
 MOST_WORLDS = 100_000
 SEARCH_BATCH = 32
+Values = ActionValues | SeatValues
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Saved:
 
     learner: str
     shape: Shape
-    weights: np.ndarray
+    weights: np.ndarray  # (networks, weights): one for all seats, or one for each
     tells: str
     scale: float  # of values: what one is in points of the game, relative to random play
     softmax: bool  # values are logarithms of probabilities, up to a constant
@@ -52,15 +54,19 @@ def value_player(
     saved: Saved,
     worlds: int = 0,
     trust: float = 10.0,
-    others: str = "random",
+    thinks: str = "team",
     level: str = "full",
 ) -> Player:
     """The player that a network makes."""
     require(0 <= worlds <= MOST_WORLDS, "worlds", worlds, f"0 to {MOST_WORLDS:,}")
     require(trust >= 0.0, "trust", trust, "0 or more")
-    require(others in OTHERS, "others", others, ", ".join(OTHERS))
+    require(thinks in THINKS, "thinks", thinks, ", ".join(THINKS))
     require(level in LEVELS, "level", level, ", ".join(LEVELS))
-    values = ActionValues(game.rules, saved.shape, saved.weights, saved.tells)
+    values: Values = (
+        ActionValues(game.rules, saved.shape, saved.weights[0], saved.tells)
+        if len(saved.weights) == 1
+        else SeatValues(game.rules, saved.shape, saved.weights, saved.tells)
+    )
     if saved.softmax:
         if worlds:
             raise UserError(f"worlds is {worlds}, but this network is a policy and has no values to search with")
@@ -69,7 +75,9 @@ def value_player(
         drawing = Drawing(values, LEVELS[level])
         return drawing_player(name, game, drawing.probabilities_rows)
     if worlds:
-        search = NetworkSearch(game, values, saved.scale, worlds, trust, others)
+        if not isinstance(values, ActionValues):
+            raise UserError(f"worlds is {worlds}, but this player has a network for each seat, and a search takes one")
+        search = NetworkSearch(game, values, saved.scale, worlds, trust, thinks)
         choose, explain = search.choose_rows, search.explain_rows
         return Player(name, game, choose_rows=choose, explain_rows=explain, batch_size=SEARCH_BATCH)
     greedy = Greedy(values, saved.scale)
@@ -82,26 +90,33 @@ def value_player(
     )
 
 
+def network_of(player: Player) -> ActionValues | None:
+    """The network of a player that always chooses what it values most, for playouts; None if it is none."""
+    greedy = getattr(player.choose_rows, "__self__", None)
+    values = greedy.values if isinstance(greedy, Greedy) else None
+    return values if isinstance(values, ActionValues) else None
+
+
 class Greedy:
     """Chooses the action of the highest value."""
 
-    def __init__(self, values: ActionValues, scale: float) -> None:
-        self._values, self._scale = values, scale
+    def __init__(self, values: Values, scale: float) -> None:
+        self.values, self._scale = values, scale
 
     def probabilities_rows(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """One for the action it chooses: it is a policy, too, and can be judged as one."""
-        chances = np.zeros((len(rows), self._values.most_actions))
+        chances = np.zeros((len(rows), self.values.most_actions))
         chances[np.arange(len(rows)), self.choose_rows(states, rows, rows)] = 1.0
         return chances
 
     def choose_rows(self, states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
-        actions, counts, values = self._values(states, rows)
+        actions, counts, values = self.values(states, rows)
         return actions[np.arange(len(rows)), best_places(counts, values)]
 
     def explain_rows(self, states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> list[Explanation]:
         """Values relative to random play; how far they are off is not known, only that the best is the best."""
         found = []
-        for actions, count, values in zip(*self._values(states, rows), strict=True):
+        for actions, count, values in zip(*self.values(states, rows), strict=True):
             shown = values[:count].astype(np.float64) * self._scale
             found.append(Explanation(actions[:count].copy(), values=shown))
         return found
@@ -110,7 +125,7 @@ class Greedy:
 class Drawing:
     """Draws actions with the softmax of their values."""
 
-    def __init__(self, values: ActionValues, temperature: float) -> None:
+    def __init__(self, values: Values, temperature: float) -> None:
         self._values, self._temperature = values, temperature
 
     def probabilities_rows(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -132,16 +147,17 @@ class NetworkSearch:
     """Flat Monte Carlo in which the network plays on; what it thinks itself counts as `trust` worlds."""
 
     def __init__(
-        self, game: CardGame, values: ActionValues, scale: float, worlds: int, trust: float, others: str
+        self, game: CardGame, values: ActionValues, scale: float, worlds: int, trust: float, thinks: str
     ) -> None:
         rules = game.rules
         self._values, self._scale, self._worlds, self._trust = values, scale, worlds, trust
         self._addresses = rules.compiled_kernel(resample=True).addresses()
         self._sizes = sizes_of(rules)
-        sides = rules.teams or tuple((seat,) for seat in range(rules.num_players))
-        self._thinks = np.full((rules.num_players, rules.num_players), others == "network")
-        for side in sides:
-            self._thinks[np.ix_(side, side)] = True
+        thinking = np.eye(rules.num_players, dtype=np.bool_) | (thinks == "all")
+        for side in rules.teams if thinks == "team" else ():
+            thinking[np.ix_(side, side)] = True
+        self._minds = np.where(thinking, 0, AT_RANDOM)
+        self._networks = side_by_side([values])
 
     def choose_rows(self, states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
         actions, counts, found, _ = self._search(states, rows, streams)
@@ -151,7 +167,7 @@ class NetworkSearch:
         actions, counts, own = self._values(states, rows)
         sums = np.zeros((len(rows), actions.shape[1]), np.float32)
         squares = np.zeros_like(sums)
-        position = (self._addresses, self._values.features, self._values.network, self._thinks, states, rows)
+        position = (self._addresses, self._values.features, self._networks, self._minds, states, rows)
         network_values(*position, self._worlds, True, self._sizes, streams, sums, squares)
         weight = self._trust / (self._trust + self._worlds)
         mixed = weight * np.float32(self._scale) * own + (1.0 - weight) * sums
@@ -174,7 +190,7 @@ class NetworkSearch:
 
 def write_values(folder: Path, game: pyspiel.Game, saved: Saved, made_by: Mapping[str, Any]) -> None:
     """Writes a saved player: `player.json` and the weights in half precision."""
-    write_tensors(folder / WEIGHTS_FILE, tensors_of(saved.shape, saved.weights))
+    write_tensors(folder / WEIGHTS_FILE, _named(saved))
     settings = {
         "learner": saved.learner,
         "shape": saved.shape.as_json(),
@@ -183,6 +199,27 @@ def write_values(folder: Path, game: pyspiel.Game, saved: Saved, made_by: Mappin
         "softmax": saved.softmax,
     }
     write_player_file(folder, KIND, game, settings, made_by)
+
+
+def _named(saved: Saved) -> dict[str, np.ndarray]:
+    """Weights by name; those of several networks have the seat before it."""
+    if len(saved.weights) == 1:
+        return tensors_of(saved.shape, saved.weights[0])
+    return {
+        f"{seat}.{name}": part
+        for seat, own in enumerate(saved.weights)
+        for name, part in tensors_of(saved.shape, own).items()
+    }
+
+
+def _by_network(tensors: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+    """The tensors of each network, without the seat in their names."""
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for name, part in tensors.items():
+        seat, _, rest = name.partition(".")
+        own, rest = (seat, rest) if seat.isdigit() else ("0", name)
+        found.setdefault(own, {})[rest] = part
+    return [found.get(str(seat), {}) for seat in range(len(found))]
 
 
 def read_values(folder: Path, head: Mapping[str, Any]) -> Saved:
@@ -198,7 +235,8 @@ def read_values(folder: Path, head: Mapping[str, Any]) -> Saved:
         raise UserError(f"{folder} is damaged: its settings do not say what its network is told and what it answers")
     try:
         shape = Shape.of_json(found.get("shape"))
-        weights = weights_of(shape, read_tensors(folder / WEIGHTS_FILE, "weights of a network"))
+        tensors = read_tensors(folder / WEIGHTS_FILE, "weights of a network")
+        weights = np.stack([weights_of(shape, own) for own in _by_network(tensors) or [{}]])
     except FileNotFoundError:
         raise UserError(f"{folder} is damaged: it has no {WEIGHTS_FILE}") from None
     except UserError as error:
@@ -212,11 +250,14 @@ def saved_player(
     game: pyspiel.Game,
     worlds: int = 0,
     trust: float = 10.0,
-    others: str = "random",
+    thinks: str = "team",
     level: str = "full",
 ) -> Player:
     """A folder with `player.json` of the kind `action_values`."""
     require_same_rules(folder, head, game)
     if not is_game(head["game"], game):
         raise UserError(f"{folder} is a player of {head['game']}, not of {game}")
-    return value_player(str(folder), game, read_values(folder, head), worlds, trust, others, level)
+    saved = read_values(folder, head)
+    if len(saved.weights) not in (1, game.num_players()):
+        raise UserError(f"{folder} is damaged: it has {len(saved.weights)} networks for {game.num_players()} seats")
+    return value_player(str(folder), game, saved, worlds, trust, thinks, level)

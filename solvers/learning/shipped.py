@@ -9,19 +9,34 @@ import importlib
 from pathlib import Path
 
 from cardtable.parameters import UserError
-from cardtable.player import PLAYER_FILE, Player, read_player_file
+from cardtable.player import PLAYER_FILE, Player, read_player_file, require_same_rules
 from cardtable.spiel import CardGame, is_game
-from solvers.learning.players import saved_player
+from solvers.learning.players import KIND, Saved, read_values, saved_player
 
 FOLDER = "experts"
 
 
-def expert(game: CardGame, worlds: int = 0, trust: float = 10.0, others: str = "random", level: str = "full") -> Player:
+def expert(game: CardGame, worlds: int = 0, trust: float = 10.0, thinks: str = "team", level: str = "full") -> Player:
     """The network that was trained for just this game; see `solvers.learning.players` for the options."""
+    folder = expert_folder(game)
+    return saved_player(folder, read_player_file(folder), game, worlds, trust, thinks, level)
+
+
+def expert_folder(game: CardGame) -> Path:
+    """Where its files are; UserError if there is none."""
     package = importlib.import_module(type(game).__module__.partition(".")[0])
     assert package.__file__ is not None
     for file in sorted((Path(package.__file__).parent / FOLDER).glob(f"*/{PLAYER_FILE}")):
-        head = read_player_file(file.parent)
-        if is_game(head["game"], game):
-            return saved_player(file.parent, head, game, worlds, trust, others, level)
+        if is_game(read_player_file(file.parent)["game"], game):
+            return file.parent
     raise UserError(f"there is no expert for {game}")
+
+
+def saved_network(text: str, game: CardGame) -> Saved:
+    """The network of a saved player, or of the `expert`, to learn on from; UserError if it is none of this game."""
+    folder = expert_folder(game) if text == "expert" else Path(text)
+    head = read_player_file(folder)
+    require_same_rules(folder, head, game)
+    if head["kind"] != KIND or not is_game(head["game"], game):
+        raise UserError(f"{folder} is a player of the kind {head['kind']} for {head['game']}, no network for {game}")
+    return read_values(folder, head)

@@ -16,8 +16,8 @@ SHARES = ("gamma", "epsilon", "first_epsilon", "averaging", "anticipatory")
 class Settings:
     """Fields that Deep Monte Carlo has too mean the same there."""
 
-    network: Literal["shared", "plain"] = setting(
-        "shared", "a head that all legal actions share, or one output for each feature of an action (and no head)"
+    network: Literal["shared", "plain", "joint"] = setting(
+        "shared", "a head that all legal actions share; one output for each feature of an action (no head); no context"
     )
     context_sizes: tuple[int, ...] = setting((256,), "hidden layers for what all actions of a position share")
     head_sizes: tuple[int, ...] = setting((96, 48), "hidden layers for each legal action")

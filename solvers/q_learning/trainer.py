@@ -156,7 +156,7 @@ class QLearning(GameLearner):
 
     def saved(self) -> Saved:
         network = self.policy or self.learner
-        weights = network.playing_weights()
+        weights = network.playing_weights()[None]
         return Saved(self.kind, self.shape, weights, self.settings.tells, self.scale, softmax=self.policy is not None)
 
     def _own_state(self) -> dict[str, Any]:

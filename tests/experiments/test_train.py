@@ -10,6 +10,8 @@ import pytest
 
 from cardtable.match import play_match
 from cardtable.player import find_player
+from experiments.running.learner_training import seatings_of
+from solvers.learning.players import WEIGHTS_FILE
 from tests import commands
 
 
@@ -24,8 +26,28 @@ def test_trains_measures_and_saves_a_player(tmp_path: Path) -> None:
     assert (out / "learning.png").exists()
     player = find_player(str(out), game)
     assert play_match(game, player, find_player("random", game), 20).score.n == 20
+    shape = ["--context_sizes=8", "--head_sizes=8"]
+    later = ["--distil_iterations=0", "--later_learning_rate=1e-30", "--iterations=1", "--deals=20"]
+    onward = tmp_path / "onward"
+    arguments = [f"--game={game}", f"--start={out}", *later, f"--out={onward}"]
+    assert commands.run("experiments.train", *arguments, *shape).returncode == 0
+    assert (onward / WEIGHTS_FILE).read_bytes() == (out / WEIGHTS_FILE).read_bytes()
+    assert "has another shape" in commands.run("experiments.train", *arguments, "--overwrite").stderr
     again = commands.run("experiments.train", f"--game={game}", "--quick", f"--out={out}")
     assert "holds a run already" in again.stderr
+
+
+def test_seats_learn_together_or_in_turn() -> None:
+    game = pyspiel.load_game("python_kuhn_collab")
+    random = find_player("random", game)
+
+    def learning(opponents: list[str], seats: list[tuple[int, ...]]) -> list[list[int]]:
+        seatings = seatings_of(game, opponents, seats)
+        return [[seat for seat, player in enumerate(seating) if player is None] for seating in seatings]
+
+    assert learning(["random"], [(0, 2)]) == [[0, 2]]
+    assert learning(["random", "itself"], [(0,), (1, 3)]) == [[0], [1, 3], [0, 1, 2, 3]]
+    assert seatings_of(game, ["random"], [(1,)])[0][0].name == random.name  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +59,12 @@ def test_trains_measures_and_saves_a_player(tmp_path: Path) -> None:
         (["--learner=dqn", "--distil_iterations=3"], "--distil_iterations is not for Double DQN"),
         (["--opponents=nobody"], "there is no player 'nobody'"),
         (["--opponents=random", "--seats=7"], "seats is [7]; allowed: 0 to"),
+        (["--opponents=random", "--seats=0/"], "allowed are whole numbers"),
         (["--context_sizes=100000000"], "of memory"),
+        (["--start=nowhere"], "is no saved player"),
+        (["--start=expert"], "there is no expert"),
+        (["--learner=dqn", "--start=expert"], "start is for Deep Monte Carlo"),
+        (["--networks=seat", "--improve_iterations=2"], "plays all seats"),
     ],
 )
 def test_refuses(flags: list[str], complaint: str, tmp_path: Path) -> None:

@@ -118,3 +118,21 @@ def test_weights_go_through_files_and_wrong_ones_are_refused() -> None:
     for wrong in (None, {}, {**shape.as_json(), "head_sizes": [0]}, {**shape.as_json(), "negative_slope": "x"}):
         with pytest.raises(UserError, match="a network has the shape"):
             Shape.of_json(wrong)
+
+
+def test_rmsprop_is_torchs_with_short_gradients() -> None:
+    shape = Shape(6, 4, (), (5,))
+    made = ActionLearner(shape, 1e-2, torch.Generator().manual_seed(3), torch.device("cpu"), 0.0, "rmsprop")
+    made.set_weights(0.3 * np.random.default_rng(1).standard_normal(shape.num_weights).astype(np.float32))
+    batch = some_batch(shape)
+    weights = torch.from_numpy(made.weights()).requires_grad_()
+    theirs = torch.optim.RMSprop([weights], lr=1e-2, alpha=0.99, eps=1e-5)
+    for size in (1.0, 1000.0, 1.0):  # the second gradient is far too long
+        targets = torch.linspace(-size, size, 10)
+        theirs.zero_grad()
+        ((plain_forward(shape, weights, batch) - targets) ** 2).sum().backward()
+        torch.nn.utils.clip_grad_norm_([weights], 40.0)
+        theirs.step()
+        made.fit(batch, squared_gradient(targets, torch.ones(10)))
+    torch.testing.assert_close(torch.from_numpy(made.weights()), weights.detach())
+    assert (made.playing_weights() == made.weights()).all()

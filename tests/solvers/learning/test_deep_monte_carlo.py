@@ -12,6 +12,7 @@ import pytest
 
 import cardspiel  # noqa: F401 registers our games
 from cardtable.executors import Threads
+from cardtable.files import read_tensors, write_tensors
 from cardtable.match import Estimate, play_games
 from cardtable.parameters import UserError
 from cardtable.player import find_player
@@ -21,7 +22,7 @@ from solvers.deep_monte_carlo.settings import Settings
 from solvers.deep_monte_carlo.trainer import DeepMonteCarlo
 from solvers.learning.action_values import shape_for
 from solvers.learning.actor import Acting, Chunk, Mind
-from solvers.learning.players import WEIGHTS_FILE
+from solvers.learning.players import WEIGHTS_FILE, Saved, value_player
 from solvers.learning.trainer import Trainer
 from tests.test_players import check_player
 
@@ -59,7 +60,7 @@ def test_what_is_saved_plays_the_same_and_is_read_with_care(trained: DeepMonteCa
     check_player(game, find_player(str(tmp_path), game))
     with pytest.raises(UserError, match="is a player of"):
         find_player(str(tmp_path), other)
-    for wrong in ("worlds=-1", "level=hard", "others=me", "trust=-1"):
+    for wrong in ("worlds=-1", "level=hard", "thinks=never", "trust=-1"):
         with pytest.raises(UserError, match="allowed"):
             find_player(f"{tmp_path}({wrong})", game)
     head = json.loads((tmp_path / "player.json").read_text())
@@ -81,7 +82,7 @@ def test_what_is_saved_plays_the_same_and_is_read_with_care(trained: DeepMonteCa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", ["level=easy", "level=medium", "worlds=2", "worlds=2,others=network,trust=0"])
+@pytest.mark.parametrize("options", ["level=easy", "level=medium", "worlds=2", "worlds=2,thinks=all,trust=0"])
 def test_levels_and_search(trained: DeepMonteCarlo, options: str, tmp_path: Path) -> None:
     trained.save_player(tmp_path, {})
     check_player(trained.game, find_player(f"{tmp_path}({options})", trained.game))
@@ -108,6 +109,37 @@ def test_goes_on_bit_by_bit_and_executors_change_nothing() -> None:
         DeepMonteCarlo(game, chosen, 5, seatings).set_state(half.get_state())
 
 
+def test_each_seat_has_a_network_of_its_own_if_asked_for(tmp_path: Path) -> None:
+    """As published agents were trained: with RMSprop, paid at the end alone. Only the seats that learn change."""
+    game = pyspiel.load_game("python_kuhn_collab")
+    chosen = SMALL.replace(networks="seat", network="joint", optimiser="rmsprop", tells="observation")
+    chosen = chosen.replace(distil_iterations=0, baseline_playouts=0)
+    random = find_player("random", game)
+    first, second = (DeepMonteCarlo(game, chosen, 4, [(None, random, None, random)]) for _ in range(2))
+    assert first.shape.blocks()[0][0] == "head.context"  # position and action side by side, as DouZero has them
+    start = [learner.weights() for learner in first.learners]
+    first.run(2)
+    changed = [bool((learner.weights() != old).any()) for learner, old in zip(first.learners, start, strict=True)]
+    assert changed == [True, False, True, False]
+    second.run(1)
+    third = DeepMonteCarlo(game, chosen, 4, [(None, random, None, random)])
+    third.set_state(second.get_state())
+    third.run(1)
+    wanted, found = states_of(first), states_of(third)
+    assert all((wanted[name] == found[name]).all() for name in wanted)
+    first.save_player(tmp_path, {})
+    check_player(game, find_player(str(tmp_path), game))
+    weights = read_tensors(tmp_path / WEIGHTS_FILE, "weights")
+    assert {name.partition(".")[0] for name in weights} == {"0", "1", "2", "3"}
+    with pytest.raises(UserError, match="a network for each seat"):
+        find_player(f"{tmp_path}(worlds=3)", game)
+    write_tensors(tmp_path / WEIGHTS_FILE, {name: part for name, part in weights.items() if name[0] != "3"})
+    with pytest.raises(UserError, match="3 networks for 4 seats"):
+        find_player(str(tmp_path), game)
+    with pytest.raises(UserError, match="improve_iterations"):
+        chosen.replace(improve_iterations=1)
+
+
 def test_targets_are_relative_to_random_play() -> None:
     """Of a game that is played at random, returns less their baselines have mean zero; so have all distilled rows."""
     game = pyspiel.load_game("python_cego")
@@ -124,6 +156,34 @@ def test_targets_are_relative_to_random_play() -> None:
     sums = np.add.reduceat(distilled.targets, np.concatenate([[0], ends[:-1]]))
     assert np.abs(sums).max() < 1e-3
     assert len(distilled.targets) == ends[-1]
+
+
+def test_improved_values_are_what_greedy_games_bring(trained: DeepMonteCarlo) -> None:
+    """Networks everywhere leave nothing to chance: each action is worth what the rest of the game brings, played out
+    through pyspiel, with the learner in seat 0 and a fixed network in the others."""
+    game = trained.game
+    fixed = trained.player()
+    shape = shape_for(game.rules, (4,), (), 0.0)
+    weights = np.random.default_rng(2).standard_normal(shape.num_weights).astype(np.float32)
+    own = value_player("own", game, Saved("x", shape, weights[None], "features", 1.0, False))
+    acting = Acting(game, [Mind(shape, weights)], [(None, fixed, fixed, fixed)], seed=3)
+    lesson = collect(Lessons(acting, "improved", 1), Chunk(6, 0, (1,)))
+    seats, first = [own, fixed, fixed, fixed], 0
+    assert len(lesson.states) > 10
+    for row, count in zip(lesson.states, lesson.count, strict=True):
+        worth = []
+        actions = np.empty(game.num_distinct_actions(), np.int64)
+        for action in actions[: game.rules.kernel.legal_actions(row, actions)].tolist():
+            state = row.copy()
+            game.rules.kernel.apply_action(state, action)
+            while (seat := game.rules.kernel.current_player(state)) >= 0:
+                chosen = seats[seat].choose_rows(state[None], np.arange(1), streams(1, (1,), range(1)))  # type: ignore[misc]
+                game.rules.kernel.apply_action(state, int(chosen[0]))
+            returns = np.empty(4)
+            game.rules.kernel.returns(state, returns)
+            worth.append(returns[0])
+        np.testing.assert_allclose(lesson.targets[first : first + count], worth - np.mean(worth), atol=1e-6)
+        first += int(count)
 
 
 def test_impossible_settings_are_refused() -> None:
