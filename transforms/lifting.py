@@ -96,7 +96,7 @@ def lifted_player(player: Player, transform: CardGame, base_game: CardGame) -> P
     def choose_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """What is chosen there, drawn from the actions that it stands for."""
         views = seen(states, rows)
-        names = choose(views, np.arange(len(rows)), streams)  # type: ignore[misc]
+        names = choose(views, np.arange(len(rows)), streams)
         named = np.zeros((len(rows), transform.num_distinct_actions()))
         named[np.arange(len(rows)), names] = 1.0
         chosen = np.empty(len(rows), np.int64)

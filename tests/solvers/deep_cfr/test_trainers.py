@@ -255,6 +255,7 @@ def test_a_player_learned_under_other_names_and_payoffs_sits_down_in_the_game(tm
     renamed = pyspiel.load_game(f"python_card_isomorphism(game={game})")
     trainer = LargeDeepCFR(renamed, FEW, seed=1)
     trainer.run(1)
+    (tmp_path / "renamed").mkdir()
     save_player(trainer, tmp_path / "renamed", {})
     player = find_player(str(tmp_path / "renamed"), game)
     assert player.every_dealer
@@ -277,6 +278,7 @@ def test_a_player_learned_under_other_names_and_payoffs_sits_down_in_the_game(tm
     paid = pyspiel.load_game(SMALL_COINCHE.replace(")", ",reward=good,trick_reward=0.1)"))
     other = LargeDeepCFR(paid, FEW, seed=1)
     other.run(1)
+    (tmp_path / "paid").mkdir()
     save_player(other, tmp_path / "paid", {})
     assert play_match(game, find_player(str(tmp_path / "paid"), game), random_player(game), 5).score.n == 5
     with pytest.raises(UserError, match="is a player of"):
