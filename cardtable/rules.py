@@ -245,6 +245,8 @@ class Rules:
     # Games in which all that is private is a dealt hand: how to imagine another one. None: the slow way is taken.
     recall: Recall | None = None
     weighted_deals: WeightedDeals | None = None  # None: who walks the whole game deals card by card
+    # Parameters that change what a game pays and nothing else: who plays one such game can sit down at another.
+    payoff_parameters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.root.setflags(write=False)

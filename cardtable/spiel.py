@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -131,10 +131,20 @@ def _require_known_names(text: str, parameters: Mapping[str, Any]) -> None:
 def is_game(text: str, game: pyspiel.Game) -> bool:
     """Whether a text, as found in a file, names this game: the same name and all the same parameters, those that were
     not given included. Games that are called otherwise are not loaded to see that."""
+    return _is_game_but(text, game, ())
+
+
+def is_table(text: str, game: pyspiel.Game) -> bool:
+    """Whether a text, as found in a file, names this game, or one that differs in nothing but what it pays."""
+    return _is_game_but(text, game, game.rules.payoff_parameters if isinstance(game, CardGame) else ())
+
+
+def _is_game_but(text: str, game: pyspiel.Game, but: Sequence[str]) -> bool:
+    """Whether a text names this game, whatever these parameters are."""
     try:
         if len(text) > LONGEST_NAME or _called(text) != game.get_type().short_name:
             return False
-        return _canonical(pyspiel.load_game(text)) == _canonical(game)
+        return _canonical(pyspiel.load_game(text), but) == _canonical(game, but)
     except (pyspiel.SpielError, ValueError):
         return False
 
@@ -143,9 +153,10 @@ def _called(text: str) -> str | None:
     return pyspiel.game_parameters_from_string(text).get("name")
 
 
-def _canonical(game: pyspiel.Game) -> tuple[str, str]:
+def _canonical(game: pyspiel.Game, but: Sequence[str]) -> tuple[str, str]:
     parameters = {**game.get_type().parameter_specification, **game.get_parameters()}
-    return game.get_type().short_name, str(sorted((name, str(value)) for name, value in parameters.items()))
+    told = sorted((name, str(value)) for name, value in parameters.items() if name not in but)
+    return game.get_type().short_name, str(told)
 
 
 class CardGame(pyspiel.Game):

@@ -79,6 +79,8 @@ DEFAULTS: dict[str, int | float | bool | str] = {
     "trick_reward": 0.0,
     "dealer": -1,
 }
+# They change what is paid, and nothing that is legal or seen.
+PAYOFF_PARAMETERS = ("surcoinche_factor", "fall_points", "coinched_fall", "belote", "reward", "trick_reward")
 
 
 def coinche_rules(**parameters: int | float | bool | str) -> Rules:
@@ -103,6 +105,7 @@ def coinche_rules(**parameters: int | float | bool | str) -> Rules:
         max_utility=high,
         utility_sum=0.0 if chosen["reward"] in ("mirror", "points") else None,
         key_words=KEY_WORDS,
+        payoff_parameters=PAYOFF_PARAMETERS,
         information_pieces=INFORMATION_PIECES,
         observation_pieces=OBSERVATION_PIECES,
         teams=((0, 2), (1, 3)) if players == MAX_PLAYERS else (),

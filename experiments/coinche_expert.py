@@ -1,11 +1,13 @@
 """Everybody who plays Coinche, against everybody: `python -m experiments.coinche_expert --deals=300`.
 
-Our players, the paper's, flat Monte Carlo, saved players (`--saved=runs/a,runs/b`: Deep CFR, say), and `colver`'s IS-DD
+Our players, the paper's, flat Monte Carlo, saved players (`--saved=runs/a,runs/b`: Deep CFR, PPO), and `colver`'s IS-DD
 where it is installed (`make peers`), on the same duplicate deals. `--scoring=points` plays colver's own score instead
-of `mirror`, so that neither side need play a foreign game. Players are named as in `experiments.arena`.
+of `mirror`, so that neither side need play a foreign game. Players are named as in `experiments.arena`. Some matches
+are played on more deals, and first (`LONGER` in `experiments.coinche.expert_table`); `--longer=false` leaves them out.
 
-The run directory holds the cross table with 95% intervals, what calls and cards cost in CPU time, how everybody bids,
-a picture, and the result of every deal. A run that was interrupted goes on with --resume.
+The run directory holds the cross table with 95% intervals, the longer matches, what calls and cards cost in CPU time,
+how everybody bids, a picture, and the result of every deal. A run that was interrupted goes on with --resume, and so
+does one to which players are added.
 """
 
 from __future__ import annotations
@@ -20,10 +22,25 @@ from cardtable.player import find_player
 from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.coinche.colver_players import import_colver
-from experiments.coinche.expert_table import Filed, cost_of, in_words, load, play, save, style_of
+from experiments.coinche.expert_table import (
+    COLVER,
+    COLVER_CARDS,
+    FIGURES,
+    LONGER,
+    PEOPLE,
+    Filed,
+    cost_of,
+    first_deals,
+    in_words,
+    load,
+    longer_rows,
+    play,
+    save,
+    style_of,
+)
 from experiments.running import tables
 from experiments.running.command import command, start
-from experiments.running.directory import write_csv
+from experiments.running.directory import file_name, write_csv
 from experiments.running.filed_games import played_once
 from experiments.running.flags import (
     chosen_executor,
@@ -41,7 +58,6 @@ OURS = (
     "random,simple,strong,monte_carlo(worlds=20,rollout=strong),bidder,cards,"
     "expert(level=easy),expert(level=medium),expert"
 )
-COLVER = "experiments.coinche.colver_players:isdd"
 SCORINGS = {
     "mirror": "python_coinche",
     "points": "python_coinche(reward=points,belote=True,surcoinche_factor=3)",
@@ -53,6 +69,7 @@ if __name__ == "__main__":
     flags.DEFINE_string("players", OURS, "players with commas between them")
     flags.DEFINE_string("saved", "", "run directories of saved players, with commas between them")
     flags.DEFINE_bool("colver", True, "whether colver's IS-DD plays too, if it is installed")
+    flags.DEFINE_bool("longer", True, "whether the matches that are told most of are played on more deals, and first")
     flags.DEFINE_enum("scoring", "mirror", list(SCORINGS), "whose score: ours, or colver's")
     define_count("deals", 300, "deals of each match, each played twice", 2, bytes_each=1000, seconds_each=2e-4)
     define_seed("of the deals and of the players")
@@ -67,27 +84,41 @@ def main() -> None:
     game = load_game(SCORINGS[FLAGS.scoring])
     texts = names_in(QUICK_PLAYERS if FLAGS.quick else FLAGS.players)
     texts += [path.strip() for path in FLAGS.saved.split(",") if path.strip()]
-    if FLAGS.colver and not FLAGS.quick and import_colver() is not None:
+    has_colver = FLAGS.colver and not FLAGS.quick and import_colver() is not None
+    if has_colver:
         texts.append(COLVER)
-    players = [find_player(text, game) for text in texts]
     deals = QUICK_DEALS if FLAGS.quick else FLAGS.deals
-    config = {"scoring": FLAGS.scoring, "players": texts, "deals": deals, "seed": FLAGS.seed}
-    directory = open_directory(config, f"runs/coinche_expert_{FLAGS.scoring}")
+    longer = {} if FLAGS.quick or not FLAGS.longer else LONGER[FLAGS.scoring]
+    at_table = {*texts, *([COLVER_CARDS] if has_colver else [])}
+    longer = {pair: count for pair, count in longer.items() if at_table.issuperset(pair)}
+    players = {text: find_player(text, game) for text in dict.fromkeys([*texts, *itertools.chain(*longer)])}
+    directory = open_directory(
+        {"scoring": FLAGS.scoring, "deals": deals, "seed": FLAGS.seed}, f"runs/coinche_expert_{FLAGS.scoring}"
+    )
 
-    matches: dict[tuple[int, int], Filed] = {}
-    pairs = list(itertools.combinations(range(len(players)), 2))
-    with chosen_executor(directory.path) as executor, LateProgress("playing", 2 * deals * len(pairs)) as progress:
-        for i, j in pairs:
-            file, pair = directory.path / f"match_{i}_{j}.npz", (players[i], players[j])
-            progress.advance(2 * deals * file.exists())
-            playing = functools.partial(play, game, pair, deals, FLAGS.seed, on_progress=progress.advance)
-            loading = functools.partial(load, deals=deals)
-            matches[i, j] = played_once(file, executor, FLAGS.checkpoint_seconds, playing, save, loading)
+    wanted = dict(longer)
+    for pair in itertools.combinations(texts, 2):
+        pair = pair[::-1] if pair[::-1] in longer else pair
+        wanted[pair] = max(deals, wanted.get(pair, 0))
+    found: dict[tuple[str, str], Filed] = {}
+    total = 2 * sum(wanted.values())
+    with chosen_executor(directory.path) as executor, LateProgress("playing", total) as progress:
+        for pair, count in wanted.items():
+            file = directory.path / f"{file_name(f'match {pair[0]} v {pair[1]}')}.npz"
+            progress.advance(2 * count * file.exists())
+            two = (players[pair[0]], players[pair[1]])
+            playing = functools.partial(play, game, two, count, FLAGS.seed, on_progress=progress.advance)
+            loading = functools.partial(load, deals=count)
+            found[pair] = played_once(file, executor, FLAGS.checkpoint_seconds, playing, save, loading)
 
-    names = [player.label for player in players]
-    standings = Standings(names, {pair: filed.result for pair, filed in matches.items()})
+    matches = {
+        (i, j): found[one, two] if (one, two) in found else found[two, one].seen_by_the_second()
+        for (i, one), (j, two) in itertools.combinations(enumerate(texts), 2)
+    }
+    names = [players[text].label for text in texts]
+    standings = Standings(names, {pair: first_deals(filed.result, deals) for pair, filed in matches.items()})
     order = standings.order()
-    costs = [cost_of(game, players[i], 1 if FLAGS.quick else COST_DEALS, FLAGS.seed) for i in order]
+    costs = [cost_of(game, players[texts[i]], 1 if FLAGS.quick else COST_DEALS, FLAGS.seed) for i in order]
     cross = [
         {key: value for key, value in row.items() if key != "ms a move"}  # threads of colver's own are not in it
         | {"ms a call": f"{cost.call:.2g}", "ms a card": f"{cost.card:.2g}"}
@@ -96,8 +127,13 @@ def main() -> None:
     styles = [
         {"player": names[i]} | {name: in_words(value) for name, value in style_of(i, matches).items()} for i in order
     ]
+    styles.append({"player": "people, as the paper quotes them"} | dict.fromkeys(FIGURES, "-") | PEOPLE)
+    told = longer_rows({pair: found[pair] for pair in longer}, players)
     title = f"Coinche, {FLAGS.scoring}: {deals:,} deals a match, each played twice"
     tables.show(title, cross)
+    if told:
+        tables.show("Longer matches", told)
+        write_csv(directory.path / "longer.csv", told)
     tables.show("How they bid, over all their matches", styles)
     write_csv(directory.path / "results.csv", standings.csv_rows())
     write_csv(directory.path / "style.csv", styles)
@@ -105,9 +141,10 @@ def main() -> None:
     directory.write_report(
         f"# {title}\n\nPoints per deal of the row's player over the column's, with 95% intervals over deals; ratings "
         "are points by least squares. Costs are CPU milliseconds (process time) where there is a choice.\n\n"
-        f"{tables.markdown(cross)}\n## How they bid\n\nThe paper quotes of people: attack rate .40, contracts of "
-        f"100 to 120, precision 10.\n\n{tables.markdown(styles)}\n![cross table and ratings]({plot.name})\n\n"
-        "`match_i_j.npz` holds what player i was ahead of player j in every deal.\n"
+        f"{tables.markdown(cross)}\n"
+        + (f"## Longer matches\n\n{tables.markdown(told)}\n" if told else "")
+        + f"## How they bid\n\n{tables.markdown(styles)}\n![cross table and ratings]({plot.name})\n\n"
+        "`match ... v ....npz` holds what the first player was ahead of the second in every deal.\n"
     )
     tables.console.print(f"written to {directory.path}")
 

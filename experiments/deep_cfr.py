@@ -43,11 +43,17 @@ flags.DEFINE_bool("paper", False, "networks, memories and training of the Coinch
 flags.DEFINE_string(
     "opponents", "", "who holds the other team's seats for good: random or a player of the game; empty for self-play"
 )
+flags.DEFINE_string(
+    "pool",
+    "",
+    "compiled players of the game, with commas between them: an equal share of the traversals is against each of them, "
+    "and one is self-play",
+)
 define_count("games", 1000, "games per evaluation of a game that is not enumerated", bytes_each=500, seconds_each=1e-5)
 define_run("runs/deep_cfr_<game>")
 define_settings(Settings)
 define_executor()
-ASKED = ("game", "engine", "seed", "opponents", "games", "quick", "paper")
+ASKED = ("game", "engine", "seed", "opponents", "pool", "games", "quick", "paper")
 
 
 @command

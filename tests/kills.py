@@ -80,6 +80,7 @@ KINDS: dict[str, Kind] = {
     "cego_lessons": Kind("cego_lessons", ("--quick", "--players=random", "--checkpoint_seconds=0"), False),
     "coinche_bidder": Kind("coinche_bidder", ("--quick", "--solved=solved"), False),
     "coinche_calls": Kind("coinche_calls", ("--quick", "--solved=solved", "--opponents=strong"), False),
+    "coinche_deals": Kind("coinche_deals", ("--quick", "--checkpoint_seconds=0"), False),
     "coinche_expert": Kind("coinche_expert", ("--quick", "--colver=false", "--checkpoint_seconds=0"), False),
     "coinche_ppo": Kind("coinche_ppo", ("--quick", "--only=against simple,mirror", "--seeds=1"), False),
     "gongzhu_expert": Kind("gongzhu_expert", ("--quick", "--threads=1"), False),

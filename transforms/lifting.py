@@ -18,6 +18,7 @@ from open_spiel.python.policy import Policy
 from cardtable.compiled import entry_point
 from cardtable.parameters import UserError, refusal
 from cardtable.player import Player, drawing_player
+from cardtable.rows import draw_rows
 from cardtable.rules import (
     ADDRESSES,
     INTEGERS,
@@ -28,7 +29,7 @@ from cardtable.rules import (
     compile_for,
     kernel_at,
 )
-from cardtable.spiel import CardGame, CardState
+from cardtable.spiel import LONGEST_NAME, CardGame, CardState, is_game
 from transforms.wrapping import TransformedGame, play_really, real_actions
 
 
@@ -53,29 +54,58 @@ def require_inside(base_game: CardGame, transform: CardGame) -> None:
         raise UserError(f"lift: {transform} shows its players nothing but {base_game} does: there is nothing to lift")
 
 
+def transform_of(text: str, game: pyspiel.Game) -> TransformedGame | None:
+    """The transform that a text, as found in a file, names, if it was made from this game in one step."""
+    try:
+        if len(text) > LONGEST_NAME:
+            return None
+        found = pyspiel.load_game(text)
+    except (pyspiel.SpielError, ValueError):
+        return None
+    return found if isinstance(found, TransformedGame) and is_game(str(found.base), game) else None
+
+
 def lifted_player(player: Player, transform: CardGame, base_game: CardGame) -> Player:
-    """A player of `transform` that has probabilities, as a player of `base_game`, the game inside it, in batches.
+    """A player of `transform` as a player of `base_game`, the game inside it, in batches.
 
     A state of the transform begins with that of the game inside; at a decision, what follows is as at the root.
     """
     require_inside(base_game, transform)
-    origin, see = transform.rules.origin, player.probabilities_rows
-    if origin is None or see is None or base_game.rules.origin is not None:
+    origin, see, choose = transform.rules.origin, player.probabilities_rows, player.choose_rows
+    if origin is None or choose is None or base_game.rules.origin is not None:
         raise UserError(
             f"{player.name} plays {transform}; it can be lifted to the original game only, not to {base_game}"
         )
     label = compile_for(origin.label, LABEL_SIGNATURE)
     rules, kernel = base_game.rules, base_game.rules.compiled_kernel().addresses()
 
-    def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        views = np.repeat(transform.rules.root[None, :], len(rows), axis=0)
-        views[:, : rules.state_size] = states[rows]
-        named = np.ascontiguousarray(see(views, np.arange(len(rows))), np.float64)
+    def shared_out(states: np.ndarray, rows: np.ndarray, views: np.ndarray, named: np.ndarray) -> np.ndarray:
         chances = np.zeros((len(rows), rules.num_distinct_actions))
-        _share_out(kernel, label, states, rows, views, named, chances)
+        _share_out(kernel, label, states, rows, views, np.ascontiguousarray(named, np.float64), chances)
         return chances
 
-    return drawing_player(player.name, base_game, probabilities_rows, every_dealer=False)
+    def seen(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        views = np.repeat(transform.rules.root[None, :], len(rows), axis=0)
+        views[:, : rules.state_size] = states[rows]
+        return views
+
+    def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        views = seen(states, rows)
+        return shared_out(states, rows, views, see(views, np.arange(len(rows))))  # type: ignore[misc]
+
+    def choose_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        """What is chosen there, drawn from the actions that it stands for."""
+        views = seen(states, rows)
+        names = choose(views, np.arange(len(rows)), streams)
+        named = np.zeros((len(rows), transform.num_distinct_actions()))
+        named[np.arange(len(rows)), names] = 1.0
+        chosen = np.empty(len(rows), np.int64)
+        draw_rows(shared_out(states, rows, views, named), streams, chosen)
+        return chosen
+
+    if see is None:
+        return Player(player.name, base_game, choose_rows=choose_rows, every_dealer=player.every_dealer)
+    return drawing_player(player.name, base_game, probabilities_rows, every_dealer=player.every_dealer)
 
 
 _CHANCES = types.Array(types.float64, 2, "C")

@@ -6,6 +6,7 @@ those of `strong`. Whoever searches for cards takes calls from it.
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import numpy as np
@@ -17,6 +18,7 @@ from cardtable.player import Explanation, Player, compiled_player
 from cardtable.rules import GENERATOR, INTEGERS, PROBABILITIES, STATE, STATES
 from cardtable.spiel import CardGame
 from coinche_spiel.auction import legal_calls
+from coinche_spiel.bidding.explaining import learnt_values
 from coinche_spiel.bidding.outcomes import SEARCHED
 from coinche_spiel.bidding.players import caller_player
 from coinche_spiel.bidding.shipped import numbers_for
@@ -94,12 +96,11 @@ def caller(game: CardGame, worlds: int = WORLDS, caution: float = CAUTION) -> Pl
     """Simulated calls, in so many worlds (0: the fast bidder), and the cards of `strong`."""
     require_whole("worlds", worlds, 0, MOST_WORLDS)
     fast = compiled_player("caller", game, caller_player)
-    if worlds == 0:
-        return fast
-    simulator = Simulator(game.rules.state_size, worlds, caution)
+    simulator = Simulator(game.rules.state_size, worlds, caution) if worlds else None
 
     def choose_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
         chosen = fast.choose_rows(states, rows, streams)  # type: ignore[misc]
+        assert simulator is not None
         for index in np.flatnonzero(states[rows, PHASE] == BIDDING):
             chosen[index] = simulator.choose(states[rows[index]], streams[index])
         return chosen
@@ -108,13 +109,15 @@ def caller(game: CardGame, worlds: int = WORLDS, caution: float = CAUTION) -> Pl
         found = []
         for row, stream in zip(rows, streams, strict=True):
             if states[row, PHASE] == BIDDING:
-                found.append(simulator.explain(states[row], stream))
+                found.append(simulator.explain(states[row], stream) if simulator else learnt_values(states[row]))
                 continue
             legal = np.empty(NUM_ACTIONS, np.int64)
             actions = legal[: game.rules.kernel.legal_actions(states[row], legal)].copy()
             found.append(Explanation(actions, probabilities=(actions == strong_card(states[row])).astype(float)))
         return found
 
+    if simulator is None:
+        return dataclasses.replace(fast, explain_rows=explain_rows)
     return Player("caller", game, choose_rows=choose_rows, explain_rows=explain_rows, batch_size=BATCH)
 
 

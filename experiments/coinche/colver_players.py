@@ -1,8 +1,10 @@
 """Players of `colver`, an independent program in Rust, as OpenSpiel bots: `experiments.coinche.colver_players:isdd`.
 
 Without its downloadable networks. `isdd` solves worlds double dummy, drawn uniformly, and bids by rules
-(`improved_v2`); its budget is wall clock, in milliseconds that shrink with the hand, so what it really takes is
-measured beside its results. It works on one thread if RAYON_NUM_THREADS=1 is set before it is imported.
+(`improved_v2`). Its usual budget is wall clock, which starves it on a busy machine; here worlds are counted instead, so
+many for each size of the hand (`WORLDS`): about what ten milliseconds a card buy it on an idle core. One of its agents
+has one number of worlds, so a seat has an agent for each size of the hand, and all of them follow the deal. It works
+on one thread if RAYON_NUM_THREADS=1 is set before it is imported; then the same seed plays the same cards.
 """
 
 from __future__ import annotations
@@ -21,10 +23,15 @@ from coinche_spiel.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, list_cards
 from coinche_spiel.players import strong_player
 
 SUIT_THERE = (0, 1, 3, 2)  # colver orders suits S H D C; the same map leads back
+# For hands of 2 to 8 cards. With all eight cards its own least is two worlds, which already cost more than our search.
+WORLDS = {2: 50, 3: 50, 4: 50, 5: 24, 6: 8, 7: 3, 8: 2}
+FEWEST_WORLDS = 2
+SLOW = 4.0  # times as many worlds
 SPEC = """
 [play]
 method = "isdd"
-time_ms = {milliseconds}
+time_ms = 0
+determinizations = {worlds}
 [bid]
 strategy = "improved_v2"
 [worlds]
@@ -61,13 +68,17 @@ def action_there(action: int) -> int:
 class ColverBot(pyspiel.Bot):
     """One seat of `python_coinche`, played by an agent of colver; `bids` may be a compiled player of ours."""
 
-    def __init__(self, game: pyspiel.Game, seat: int, seed: int, milliseconds: int, bids: Any = None) -> None:
+    def __init__(self, game: pyspiel.Game, seat: int, seed: int, budget: float = 1.0, bids: Any = None) -> None:
+        """`budget` is a multiple of `WORLDS`."""
         super().__init__()
         colver = import_colver()
         if colver is None:
             raise UserError("colver is not installed; `make peers` installs it")
         self._rules, self._colver, self._bids = game.rules, colver, bids
-        self._agent = colver.Agent(SPEC.format(milliseconds=milliseconds), seat, seed)
+        self._agents = {
+            held: colver.Agent(SPEC.format(worlds=max(FEWEST_WORLDS, round(budget * worlds))), seat, seed)
+            for held, worlds in WORLDS.items()
+        }
         self.restart()
 
     def restart(self) -> None:
@@ -78,34 +89,39 @@ class ColverBot(pyspiel.Bot):
         array = state.array
         if array[slots.PHASE] == slots.BIDDING and self._bids is not None:
             return int(self._bids(array, generator(0)))
+        if len(state.legal_actions()) == 1:
+            return int(state.legal_actions()[0])
         self._follow(array)
-        there = self._agent.action(self._env)
+        held = int(array[slots.HAND + state.current_player()]).bit_count()
+        there = self._agents[held].action(self._env)
         return next(action for action in state.legal_actions() if action_there(action) == there)
 
     def _follow(self, array: Any) -> None:
-        """Brings colver's table to the present position, telling the agent of every move."""
+        """Brings colver's table to the present position, telling the agents of every move."""
         if self._env is None:
             hands = [[card_there(card) for card in list_cards(int(array[deck.DEALT + seat]))] for seat in range(4)]
             self._env = self._colver.Env.deal_with_hands(int(array[slots.DEALER]), hands)
-            self._agent.init_deal(self._env)
+            for agent in self._agents.values():
+                agent.init_deal(self._env)
         moves = moves_of(self._rules, array)
         for action in moves[self._seen :]:
             there = action_there(int(action))
-            self._agent.observe(self._env, there)
+            for agent in self._agents.values():
+                agent.observe(self._env, there)
             self._env.step(there)
         self._seen = len(moves)
 
 
 def isdd(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
-    """IS-DD with its own bids, twenty milliseconds a card."""
-    return ColverBot(game, seat, seed, 20)
+    """IS-DD with its own bids and as many worlds as `WORLDS` says."""
+    return ColverBot(game, seat, seed)
 
 
 def isdd_slow(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
-    """IS-DD with its own bids, sixty milliseconds a card."""
-    return ColverBot(game, seat, seed, 60)
+    """IS-DD with its own bids and four times as many worlds."""
+    return ColverBot(game, seat, seed, SLOW)
 
 
 def isdd_cards(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
-    """The cards of IS-DD, twenty milliseconds each, and the bids of `strong`."""
-    return ColverBot(game, seat, seed, 20, strong_player)
+    """The cards of IS-DD, and the bids of `strong`."""
+    return ColverBot(game, seat, seed, bids=strong_player)

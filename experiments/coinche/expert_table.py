@@ -8,9 +8,9 @@ some players work on threads of their own, which a match does not see.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
@@ -25,7 +25,22 @@ from coinche_spiel.state import BIDDING, PHASE
 from experiments.running.match_figures import figures
 from experiments.running.round_robin import PairResult
 
-# The figures of the paper, and what it quotes of people: attack 40%, contracts of 100 to 120, precision 10.
+COLVER = "experiments.coinche.colver_players:isdd"
+COLVER_CARDS = "experiments.coinche.colver_players:isdd_cards"
+# Matches that most is told of, and their deals, by scoring.
+LONGER = {
+    "mirror": {
+        ("bidder", "strong"): 4000,
+        ("cards", "strong"): 1000,
+        ("expert", "strong"): 1000,
+        ("expert", "simple"): 1000,
+        ("expert", COLVER): 600,
+        ("cards", COLVER_CARDS): 600,
+    },
+    "points": {("expert", COLVER): 600},
+}
+# The figures of the paper, and what it quotes of people.
+PEOPLE = {"attack rate": "0.40", "contract": "100 to 120", "precision": "10"}
 FIGURES = ("attack rate", "contract", "success attacking", "coinche rate", "precision", "capot rate", "void rate")
 
 
@@ -34,6 +49,11 @@ class Filed(NamedTuple):
 
     result: PairResult
     figures: np.ndarray
+
+    def seen_by_the_second(self) -> Filed:
+        result = self.result
+        turned = PairResult(-result.per_deal, result.decisions[::-1], result.milliseconds[::-1])
+        return Filed(turned, self.figures[::-1])
 
 
 def play(
@@ -68,6 +88,25 @@ def load(path: Path, deals: int) -> Filed:
     if not np.isfinite(filed.result.per_deal).all() or np.isinf(filed.result.milliseconds).any():
         raise UserError(f"{path} has results that are no numbers; {again}")
     return filed
+
+
+def first_deals(result: PairResult, deals: int) -> PairResult:
+    """The beginning of a match, as if no more had been played: its deals are the same."""
+    return result._replace(per_deal=result.per_deal[:deals])
+
+
+def longer_rows(matches: dict[tuple[str, str], Filed], players: Mapping[str, Player]) -> list[dict[str, Any]]:
+    """One row a match: who was ahead, and how the first of the two bid."""
+    return [
+        {
+            "first": players[first].label,
+            "second": players[second].label,
+            "points a deal": str(filed.result.score),
+            "deals": len(filed.result.per_deal),
+        }
+        | {name: in_words(Estimate(*filed.figures[0, place])) for place, name in enumerate(FIGURES)}
+        for (first, second), filed in matches.items()
+    ]
 
 
 def pooled(rows: Sequence[np.ndarray]) -> Estimate:

@@ -69,6 +69,7 @@ class Options:
     engine: str = "auto"
     seed: int = 1
     opponents: str = ""  # who holds the seats that do not learn; empty for self-play
+    pool: str = ""  # against whom, beside itself, it learns in turns; with commas
     games: int = 1000  # per evaluation of a game that is not enumerated
     quick: bool = False
     paper: bool = False
@@ -106,6 +107,8 @@ def deep_task(options: Options, executor: Executor | None = None) -> Task:
     evaluation = Exact(trainer) if isinstance(trainer, TabulatedDeepCFR) else Matches(trainer, options)
     settings = {name: value for name, value in vars(trainer.settings).items() if name != "device"}
     asked = {name: getattr(options, name) for name in ("game", "seed", "opponents", "quick", "paper")}
+    if options.pool:
+        asked["pool"] = options.pool
     kind = "tabulated" if exact else "level by level"
     return Task(
         title=f"Deep CFR on {options.game}, {kind}, device {trainer.settings.device}",
@@ -138,17 +141,20 @@ def make_trainer(
     if engine == "auto":
         has_rules = isinstance(getattr(game, "rules", None), Rules)
         small = not has_rules or estimate_size(game).nodes <= MOST_TABULATED_NODES
-        engine = "tabulated" if small and opponents is None else "levels"
+        engine = "tabulated" if small and opponents is None and not options.pool else "levels"
+    if options.opponents and options.pool:
+        raise UserError("--opponents sit there for good, those of --pool in turns; allowed: one of them")
     if engine == "tabulated":
-        if opponents is not None:
-            raise UserError("--opponents needs --engine=levels")
+        if opponents is not None or options.pool:
+            raise UserError(f"--{'pool' if options.pool else 'opponents'} needs --engine=levels")
         if not isinstance(executor, Serial | None):
             raise UserError("a game that is enumerated is traversed in this thread; allowed: --executor=serial")
         return TabulatedDeepCFR(game, Settings(**options.settings), options.seed)
     chosen = {**(PAPER if options.paper else {}), **(QUICK_LARGE if options.quick else {}), **options.settings}
     if options.paper and "training_steps" not in chosen:
         chosen["training_steps"] = PAPER_EPOCHS * chosen["memory_rows"] // chosen["batch_size"]
-    return LargeDeepCFR(game, large_settings(**chosen), options.seed, opponents, executor)
+    pool = [compiled_player_of(game, name.strip(), "pool") for name in options.pool.split(",") if name.strip()]
+    return LargeDeepCFR(game, large_settings(**chosen), options.seed, opponents, executor, pool)
 
 
 # ---------------------------------------------------------------------------------------------- who sits where
@@ -161,11 +167,17 @@ def known_players(game: pyspiel.Game) -> dict[str, Player]:
 
 def fixed_seats(game: pyspiel.Game, name: str) -> Seats:
     """The named player on all seats but the learner's, who has the first side."""
+    other = compiled_player_of(game, name, "opponents")
+    side = sides_of(game)[0]
+    return [None if seat in side else other for seat in range(game.num_players())]
+
+
+def compiled_player_of(game: pyspiel.Game, name: str, flag: str) -> Player:
+    """The player of this name; UserError that names the flag if there is none in compiled code."""
     known = known_players(game)
     if name not in known:
-        raise UserError(f"--opponents={name}: {game} has the players {', '.join(known) or '(none)'}")
-    side = sides_of(game)[0]
-    return [None if seat in side else known[name] for seat in range(game.num_players())]
+        raise UserError(f"--{flag}={name}: {game} has the players {', '.join(known) or '(none)'}")
+    return known[name]
 
 
 # ---------------------------------------------------------------------------------------------- evaluation

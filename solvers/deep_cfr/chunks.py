@@ -25,32 +25,41 @@ from solvers.deep_cfr.trainer import networks_of_seats
 from solvers.learning.networks import Learner
 
 Seats = tuple[Player | None, ...]  # None: a seat that learns
+Pool = tuple[Player, ...]  # who may sit against the traverser for a chunk
 
 
 class Chunk(NamedTuple):
-    """Some traversals of one seat; `path` is where their random numbers come from."""
+    """Some traversals of one seat; `path` is where their random numbers come from, `company` who else sits there."""
 
     seat: int
     traversals: int
     path: tuple[int, ...]
+    company: int = 0
 
 
 class Traversals:
     """What all chunks share: the game, how it is traversed, and the networks of the moment."""
 
     def __init__(
-        self, game: pyspiel.Game, settings: Settings, opponents: Seats, seed: int, here: LevelTraverser
+        self,
+        game: pyspiel.Game,
+        settings: Settings,
+        opponents: Seats,
+        pool: Pool,
+        seed: int,
+        here: LevelTraverser,
     ) -> None:
-        self._game, self._settings, self._opponents, self._seed = game, settings, opponents, seed
+        self._game, self._settings, self._opponents, self._pool, self._seed = game, settings, opponents, pool, seed
         self._traverser = here
         self.is_elsewhere = False
 
     def __reduce__(self) -> tuple:
         weights = [learner.weights() for learner in self._traverser.learners]
-        return _rebuilt, (str(self._game), self._settings, self._opponents, self._seed, weights)
+        return _rebuilt, (str(self._game), self._settings, self._opponents, self._pool, self._seed, weights)
 
     def collect(self, chunk: Chunk) -> Collected:
-        found = self._traverser.traverse(chunk.seat, chunk.traversals, chunk_generator(self._seed, *chunk.path))
+        stream = chunk_generator(self._seed, *chunk.path)
+        found = self._traverser.traverse(chunk.seat, chunk.traversals, stream, chunk.company)
         return found._replace(is_elsewhere=self.is_elsewhere)
 
 
@@ -88,7 +97,11 @@ def make_learner(
 
 
 def make_traverser(
-    rules: Rules, settings: Settings, learners: Sequence[Learner], opponents: Sequence[Player | None]
+    rules: Rules,
+    settings: Settings,
+    learners: Sequence[Learner],
+    opponents: Sequence[Player | None],
+    pool: Sequence[Player] = (),
 ) -> LevelTraverser:
     return LevelTraverser(
         rules,
@@ -100,23 +113,26 @@ def make_traverser(
         settings.epsilon,
         settings.node_budget,
         settings.width,
+        pool=[player.compiled for player in pool if player.compiled is not None],
     )
 
 
-def _rebuilt(game: str, settings: Settings, opponents: Seats, seed: int, weights: list[np.ndarray]) -> Traversals:
-    loaded, traverser = _made_here(game, settings, opponents)
+def _rebuilt(
+    game: str, settings: Settings, opponents: Seats, pool: Pool, seed: int, weights: list[np.ndarray]
+) -> Traversals:
+    loaded, traverser = _made_here(game, settings, opponents, pool)
     for learner, own in zip(traverser.learners, weights, strict=True):
         learner.set_weights(own)
-    found = Traversals(loaded, settings, opponents, seed, traverser)
+    found = Traversals(loaded, settings, opponents, pool, seed, traverser)
     found.is_elsewhere = True
     return found
 
 
 @functools.lru_cache(maxsize=1)  # a player that was sent here twice is the same object
-def _made_here(game: str, settings: Settings, opponents: Seats) -> tuple[pyspiel.Game, LevelTraverser]:
+def _made_here(game: str, settings: Settings, opponents: Seats, pool: Pool) -> tuple[pyspiel.Game, LevelTraverser]:
     loaded = load_game(game)
     rules = loaded.rules
     count = max(networks_of_seats(settings.networks, rules.num_players, rules.teams)) + 1
     start = torch.Generator()
     learners = [make_learner(rules, settings, settings.hidden_sizes, 1.0, start) for _ in range(count)]
-    return loaded, make_traverser(rules, settings, learners, opponents)
+    return loaded, make_traverser(rules, settings, learners, opponents, pool)

@@ -3,8 +3,9 @@
 As in `trainer`, with level-by-level traversals (`levels`), reservoirs of rows and minibatches. The seats that learn
 take turns as the traverser; a traverser is always one seat, its partner is sampled like everybody else. Networks
 belong to seats or teams, or are shared by all. Heuristic players may hold some seats for good; then this learns to
-play against them, which is a best response and no equilibrium. For two teams of two players Deep CFR has no
-convergence guarantee at all.
+play against them, which is a best response and no equilibrium. A pool of players mixes the two: an equal share of the
+traversals is self-play, and one is against each of the pool, who sits where the traverser's opponents do. For two
+teams of two players Deep CFR has no convergence guarantee at all.
 
 The Single Deep CFR average keeps `snapshots` networks. Each place of that list holds the network of iteration t with
 probability proportional to t: at iteration t it is replaced with probability t / (1 + 2 + ... + t).
@@ -116,7 +117,8 @@ class LargeDeepCFR:
     """Deep CFR on the rules kernel of a game of ours; see `TabulatedDeepCFR` for the common part of the interface.
 
     `opponents` has one entry per seat: None for a seat that learns, or a player who exists in compiled code. Traversals
-    are done by the `executor`, in chunks that do not depend on it; the networks are trained here.
+    are done by the `executor`, in chunks that do not depend on it; the networks are trained here. The players of the
+    `pool` exist in compiled code too.
     """
 
     def __init__(
@@ -126,6 +128,7 @@ class LargeDeepCFR:
         seed: int = 0,
         opponents: Sequence[Player | None] | None = None,
         executor: Executor | None = None,
+        pool: Sequence[Player] = (),
     ) -> None:
         rules = getattr(game, "rules", None)
         if not isinstance(rules, Rules):
@@ -152,10 +155,17 @@ class LargeDeepCFR:
         self.executor = executor or Serial()
         if len(self.opponents) == rules.num_players and all(seat is not None for seat in self.opponents):
             raise ValueError("opponents hold every seat; allowed: at least one None, a seat that learns")
+        self.pool = tuple(pool)
+        if any(player.compiled is None for player in self.pool):
+            raise ValueError("a player of the pool does not exist in compiled code; allowed: those that do")
+        if chosen.traversals <= len(self.pool):
+            raise ValueError(
+                f"traversals is {chosen.traversals}; allowed: more than the {len(self.pool)} players of the pool"
+            )
         self._torch_generator = torch.Generator().manual_seed(seed)
         count = max(self.network_of_seat) + 1
         self.learners = [self._learner(chosen.hidden_sizes, chosen.learning_rate) for _ in range(count)]
-        self.traverser = make_traverser(rules, chosen, self.learners, self.opponents)
+        self.traverser = make_traverser(rules, chosen, self.learners, self.opponents, self.pool)
         self.learning_seats = [seat for seat in range(rules.num_players) if not self.traverser.is_fixed[seat]]
         self.used_networks = sorted({self.network_of_seat[seat] for seat in self.learning_seats})
         self._regrets = [self._reservoir(chosen.memory_rows, 1, number) for number in range(count)]
@@ -208,18 +218,18 @@ class LargeDeepCFR:
 
     def _traverse(self, seats: Sequence[int], weight: float) -> None:
         """Traverses for all seats of one network at once; what was found is filed in order, whoever found it."""
-        shared = Traversals(self.game, self.settings, self.opponents, self.seed, self.traverser)
+        shared = Traversals(self.game, self.settings, self.opponents, self.pool, self.seed, self.traverser)
         probes = [seat for seat in seats if self._nodes_per_traversal[seat] == 0.0]
         first: dict[int, Collected] = {}
         if self.settings.chunk_traversals is None:  # a few at first, to know how many nodes to expect
-            chunks = [self._chunk(seat, min(PROBE, self.settings.traversals), 0) for seat in probes]
+            chunks = [self._chunk(seat, min(PROBE, self._own_share()), 0) for seat in probes]
             first = dict(zip(probes, self.executor.map(traverse, chunks, shared), strict=True))
             for chunk in chunks:
                 self._nodes_per_traversal[chunk.seat] = first[chunk.seat].nodes / chunk.traversals
         chunks = [
-            self._chunk(seat, size, number)
+            self._chunk(seat, size, number, company)
             for seat in seats
-            for number, size in enumerate(self._sizes(seat, seat in first), start=int(seat in first))
+            for number, (company, size) in enumerate(self._sizes(seat, seat in first), start=int(seat in first))
         ]
         answers = zip(chunks, self.executor.map(traverse, chunks, shared), strict=True)
         found = {seat: [first[seat]] if seat in first else [] for seat in seats}
@@ -229,8 +239,8 @@ class LargeDeepCFR:
         for seat in found:  # those for whom a probe was enough
             self._file(seat, found[seat], weight)
 
-    def _chunk(self, seat: int, traversals: int, number: int) -> Chunk:
-        return Chunk(seat, traversals, (4, self.iterations, seat, number))
+    def _chunk(self, seat: int, traversals: int, number: int, company: int = 0) -> Chunk:
+        return Chunk(seat, traversals, (4, self.iterations, seat, number), company)
 
     def _file(self, seat: int, found: Sequence[Collected], weight: float) -> None:
         """Puts what the traversals of a seat have found into the memories."""
@@ -254,16 +264,26 @@ class LargeDeepCFR:
         self.values[seat] = value / self.settings.traversals
         self._nodes_per_traversal[seat] = max(self._nodes_per_traversal[seat], nodes / self.settings.traversals)
 
-    def _sizes(self, seat: int, was_probed: bool) -> list[int]:
-        """Traversals in each chunk: as many as should visit CHUNK_NODES, unless it is settled; whoever does them."""
-        left = self.settings.traversals
-        size = self.settings.chunk_traversals
-        if size is None:
-            left -= min(PROBE, left) if was_probed else 0
-            size = int(min(CHUNK_NODES, self.settings.node_budget / 4) / self._nodes_per_traversal[seat])
-            size = max(1, min(size, -(-left // FEWEST_CHUNKS)))
-        whole, rest = divmod(left, size)
-        return [size] * whole + ([rest] if rest else [])
+    def _sizes(self, seat: int, was_probed: bool) -> list[tuple[int, int]]:
+        """Company and traversals of each chunk: as many as should visit CHUNK_NODES, unless that is settled, whoever
+        does them."""
+        own = self._own_share()
+        each = (self.settings.traversals - own) // max(1, len(self.pool))
+        sizes = []
+        for company in range(1 + len(self.pool)):
+            left = each if company else own
+            size = self.settings.chunk_traversals
+            if size is None:
+                left -= min(PROBE, left) if was_probed and company == 0 else 0
+                size = int(min(CHUNK_NODES, self.settings.node_budget / 4) / self._nodes_per_traversal[seat])
+                size = max(1, min(size, -(-left // FEWEST_CHUNKS)))
+            whole, part = divmod(left, size)
+            sizes += [(company, size)] * whole + ([(company, part)] if part else [])
+        return sizes
+
+    def _own_share(self) -> int:
+        """Traversals of a seat that are not against the pool."""
+        return self.settings.traversals - len(self.pool) * (self.settings.traversals // (1 + len(self.pool)))
 
     def _choose_scale(self, number: int, found: Sequence[Rows]) -> None:
         """Regrets are kept in units of the root mean square of the first ones; regret matching does not notice."""
@@ -341,6 +361,7 @@ class LargeDeepCFR:
             "chunk_traversals": self.settings.chunk_traversals,
             "opponents": names,
             "seed": self.seed,
+            **({"pool": [player.name for player in self.pool]} if self.pool else {}),
         }
 
     def _parts(self) -> list[tuple[str, Any]]:

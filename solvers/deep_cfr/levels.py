@@ -87,7 +87,9 @@ class LevelTraverser:
     """Traverses a game of ours; one object may serve several threads.
 
     `opponents` has, for each seat, a compiled player who sits there for good, or None for a seat that learns.
-    `network_of_seat` says which of the learners evaluates it.
+    `network_of_seat` says which of the learners evaluates it. The `pool` are compiled players who may hold the seats of
+    the traverser's opponents for one chunk: chunks of company 0 are played among `opponents` and learners, those of
+    company k against the k-th of the pool.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class LevelTraverser:
         node_budget: int = 1_000_000,
         width: int = 16_384,
         binary: bool | None = None,
+        pool: Sequence[Callable] = (),
     ) -> None:
         seats = list(opponents) if opponents is not None else [None] * rules.num_players
         if len(seats) != rules.num_players:
@@ -113,7 +116,10 @@ class LevelTraverser:
         self._addresses = rules.compiled_kernel().addresses()
         for function in (_deal, _settle, _encode, _expand):
             function.compile()  # now, before several threads ask for it at once
-        self._choosers = player_addresses([seat or _no_player for seat in seats])
+        self._companies = [[_company(seats)] * rules.num_players]
+        for other in pool:
+            against = [[None if ours else other for ours in _is_partner(rules, seat)] for seat in range(len(seats))]
+            self._companies.append([_company(sitting) for sitting in against])
         self._traversal = traversal
         self._tries = tries
         self._epsilon = epsilon
@@ -126,22 +132,22 @@ class LevelTraverser:
         _deal(self._addresses, self.rules.root, states, random_numbers)
         return states
 
-    def traverse(self, player: int, count: int, random_numbers: np.ndarray) -> Collected:
+    def traverse(self, player: int, count: int, random_numbers: np.ndarray, company: int = 0) -> Collected:
         """Runs `count` traversals for one seat. NodeBudgetError if they visit more nodes than the budget allows."""
-        return self.traverse_from(self.deal(count, random_numbers), player, random_numbers)
+        return self.traverse_from(self.deal(count, random_numbers), player, random_numbers, company)
 
-    def traverse_from(self, states: np.ndarray, player: int, random_numbers: np.ndarray) -> Collected:
+    def traverse_from(self, states: np.ndarray, player: int, random_numbers: np.ndarray, company: int = 0) -> Collected:
         """The same from given states, which are changed."""
-        chunk = _Chunk(self, player, random_numbers, len(states))
+        chunk = _Chunk(self, player, random_numbers, len(states), company)
         values = chunk.descend(states, np.ones(len(states)))
         return Collected(
             chunk.regrets, chunk.strategies, float(values.sum()), chunk.decisions, chunk.nodes, chunk.seconds
         )
 
     def settle(
-        self, states: np.ndarray, player: int, random_numbers: np.ndarray
+        self, states: np.ndarray, player: int, random_numbers: np.ndarray, company: int = 0
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-        """Moves every state on to a learner's next real decision, or to the end.
+        """Moves every state on to a learner's next real decision, or to the end, in the traverser's company.
 
         Returns who decides, the returns of `player` where the game is over, where each row's legal actions start, those
         actions, and how many moves were made.
@@ -151,10 +157,11 @@ class LevelTraverser:
         offsets = np.empty(rows + 1, np.int64)
         legal = np.empty(rows * rules.num_distinct_actions, np.int16)
         most = max(rules.num_distinct_actions, rules.max_chance_outcomes)
+        choosers, is_fixed = self._companies[company][player]
         moves = _settle(
             self._addresses,
-            self._choosers,
-            self.is_fixed,
+            choosers,
+            is_fixed,
             states,
             random_numbers,
             player,
@@ -205,9 +212,12 @@ class LevelTraverser:
 class _Chunk:
     """The traversals of one call: collects rows and counts nodes."""
 
-    def __init__(self, traverser: LevelTraverser, player: int, random_numbers: np.ndarray, traversals: int) -> None:
+    def __init__(
+        self, traverser: LevelTraverser, player: int, random_numbers: np.ndarray, traversals: int, company: int
+    ) -> None:
         self._t = traverser
         self._player = player
+        self._company = company
         self._generator = random_numbers
         self._traversals = traversals
         self.regrets: list[tuple[int, Rows]] = []
@@ -220,7 +230,7 @@ class _Chunk:
         """Values of these nodes to the traverser; everything below is visited, and collected if it weighs something."""
         t, player = self._t, self._player
         clock = time.thread_time()
-        players, values, offsets, legal, moves = t.settle(states, player, self._generator)
+        players, values, offsets, legal, moves = t.settle(states, player, self._generator, self._company)
         clock = self._spent("rules", clock)
         self.nodes += moves + len(states)
         if self.nodes > t.node_budget:
@@ -294,6 +304,18 @@ class _Chunk:
             for chosen, pile in ((here[own[here]], self.regrets), (here[~own[here]], self.strategies)):
                 if len(chosen):
                     pile.append((number, Rows(packed[chosen], targets[chosen], row_weights[chosen])))
+
+
+def _company(seats: Sequence[Callable | None]) -> tuple[np.ndarray, np.ndarray]:
+    """Who plays for good in these seats, as addresses, and where."""
+    fixed = np.array([seat is not None for seat in seats], np.bool_)
+    return player_addresses([seat or _no_player for seat in seats]), fixed
+
+
+def _is_partner(rules: Rules, seat: int) -> list[bool]:
+    """For each seat whether it plays on the side of this one, as itself does."""
+    team = next((team for team in rules.teams if seat in team), (seat,))
+    return [other in team for other in range(rules.num_players)]
 
 
 def has_binary_features(rules: Rules, games: int = 200) -> bool:

@@ -29,9 +29,10 @@ from cardtable.player import Player, drawing_player, require_same_rules, write_p
 from cardtable.randomness import lot
 from cardtable.rows import FLOATS, TENSORS, draw_rows, encode_rows, seats_of_rows
 from cardtable.rules import ADDRESSES, INTEGERS, STATES, kernel_at
-from cardtable.spiel import CardGame, is_game
+from cardtable.spiel import CardGame, is_table
 from solvers.deep_cfr.sampling import regret_matching
 from solvers.learning.inference import FrozenNetwork, number_of_weights
+from transforms.lifting import lifted_player, transform_of
 
 if TYPE_CHECKING:
     from solvers.deep_cfr.large import LargeDeepCFR
@@ -84,7 +85,9 @@ def networks_of(trainer: LargeDeepCFR, average: str) -> Networks:
 def network_player(name: str, game: CardGame, networks: Networks) -> Player:
     """The player that these networks make."""
     table = NetworkTable(game, networks)
-    others: dict[str, Any] = {"make_policy": lambda g: NetworkPolicy(g, networks), "every_dealer": False}
+    # A network that all seats share has met every dealer.
+    shared = len(networks.snapshots) == 1
+    others: dict[str, Any] = {"make_policy": lambda g: NetworkPolicy(g, networks), "every_dealer": shared}
     if networks.average == "single":  # its probabilities depend on how the position came about
         return Player(name, game, choose_rows=table.choose_rows, **others)
     return drawing_player(name, game, table.probabilities_rows, **others)
@@ -249,8 +252,16 @@ def save_player(trainer: LargeDeepCFR, folder: Path, made_by: Mapping[str, Any])
 def saved_player(folder: Path, head: Mapping[str, Any], game: pyspiel.Game, average: str = "single") -> Player:
     """A folder with `player.json` of the kind `deep_cfr`."""
     require_same_rules(folder, head, game)
-    if not is_game(head["game"], game):
+    if is_table(head["game"], game):
+        return _read_player(folder, head, game, average)
+    made_for = transform_of(head["game"], game)
+    if made_for is None:
         raise UserError(f"{folder} is a player of {head['game']}, not of {game}")
+    return lifted_player(_read_player(folder, head, made_for, average), made_for, made_for.base)
+
+
+def _read_player(folder: Path, head: Mapping[str, Any], game: CardGame, average: str) -> Player:
+    """The player in this folder, which plays this game."""
     shapes = head["settings"].get("shapes")
     count = head["settings"].get("networks")
     if (

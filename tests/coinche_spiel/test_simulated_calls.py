@@ -137,6 +137,32 @@ def test_it_says_what_it_thinks() -> None:
     assert (found.values[~found.tried] == found.values[found.tried].min()).all()
 
 
+@pytest.mark.parametrize(
+    "name", ["python_coinche", "python_coinche(pisser=forced,belote=True)", "python_coinche_match"]
+)
+@pytest.mark.parametrize("player", ["caller(worlds=0)", "expert(level=medium,worlds=1)"])
+def test_fast_calls_say_what_they_expect(player: str, name: str) -> None:
+    """The call that is made has the highest value, in every auction of some deals; the cards have theirs too."""
+    game = pyspiel.load_game(name)
+    found = find_player(player, game)
+    assert found.choose_rows is not None
+    kernel, rows = game.rules.compiled_kernel(), np.zeros(1, np.int64)
+    for deal in range(4):
+        state = game.rules.new_state()
+        kernel.deal(state, generator(deal))
+        for _ in range(6):  # calls, and the first cards
+            seat = int(kernel.current_player(state))
+            chosen = int(found.choose_rows(state[None, :], rows, player_streams(1, seat, range(1)))[0])
+            explained = found.explain(state[None, :], rows, player_streams(1, seat, range(1)))
+            assert explained is not None
+            if explained[0].values is not None:
+                assert explained[0].actions[int(np.argmax(explained[0].values))] == chosen
+            else:
+                assert player.startswith("caller")  # the cards of strong
+                assert state[slots.PHASE] == slots.PLAYING
+            kernel.apply_action(state, chosen)
+
+
 def test_the_player_draws_from_its_stream_only() -> None:
     game = pyspiel.load_game("python_coinche(pisser=forced,belote=True)")
     player = find_player("caller(worlds=8)", game)

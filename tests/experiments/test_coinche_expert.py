@@ -14,7 +14,7 @@ from cardtable.match import play_match
 from cardtable.parameters import UserError
 from cardtable.player import find_player
 from experiments.coinche.colver_players import import_colver
-from experiments.coinche.expert_table import FIGURES, cost_of, load, play, pooled, save, style_of
+from experiments.coinche.expert_table import COLVER_CARDS, FIGURES, cost_of, load, play, pooled, save, style_of
 from tests.commands import run
 
 
@@ -56,11 +56,39 @@ def test_the_command_writes_tables_and_goes_on(tmp_path: Path) -> None:
     header = (tmp_path / "run" / "style.csv").read_text().splitlines()[0]
     assert all(name in header for name in FIGURES)
     assert "How they bid" in (tmp_path / "run" / "report.md").read_text()
-    (tmp_path / "run" / "match_0_1.npz").unlink()
+    (tmp_path / "run" / "match simple v strong.npz").unlink()
     run("experiments.coinche_expert", *arguments, "--resume")
     assert [line.split(",")[:4] for line in (tmp_path / "run" / "results.csv").read_text().splitlines()] == [
         line.split(",")[:4] for line in first.splitlines()
     ]
+
+
+def test_matches_that_are_told_more_of_are_longer_and_players_can_be_added(tmp_path: Path) -> None:
+    """The cross table takes the first deals of the longer match, whoever of the two is named first."""
+    arguments = ["--colver=false", "--deals=20", f"--out={tmp_path / 'run'}"]
+    run("experiments.coinche_expert", "--players=strong,bidder", *arguments)
+    told = (tmp_path / "run" / "longer.csv").read_text().splitlines()
+    assert len(told) == 2
+    assert told[1].startswith("bidder,strong,")
+    assert ",4000," in told[1]
+    game = pyspiel.load_game("python_coinche")
+    first = play_match(game, find_player("strong", game), find_player("bidder", game), 20, 1).score
+    row = (tmp_path / "run" / "results.csv").read_text().splitlines()[1].split(",")
+    assert row[:2] == ["strong", "bidder"]
+    assert float(row[2]) == pytest.approx(first.mean)
+    run("experiments.coinche_expert", "--players=strong,bidder,simple", "--resume", *arguments)
+    rows = (tmp_path / "run" / "results.csv").read_text().splitlines()
+    assert len(rows) == 4
+    assert rows[1].split(",")[:3] == row[:3]
+
+
+@pytest.mark.skipif(import_colver() is None, reason="colver is not installed")
+def test_colver_plays_the_same_cards_again() -> None:
+    """Its worlds are counted, so a busy machine does not weaken it."""
+    game = pyspiel.load_game("python_coinche")
+    colver, strong = (find_player(name, game) for name in (COLVER_CARDS, "strong"))
+    games = [play_match(game, colver, strong, 2, 5).games[0].states for _ in range(2)]
+    assert (games[0] == games[1]).all()
 
 
 @pytest.mark.skipif(import_colver() is None, reason="colver is not installed")

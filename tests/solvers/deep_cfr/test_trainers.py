@@ -11,10 +11,14 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import cardspiel  # noqa: F401 registers the games
+from cardtable import deck
+from cardtable.batch import Batch
 from cardtable.executors import Serial, find_executor
 from cardtable.match import play_match
 from cardtable.parameters import UserError
 from cardtable.player import find_player, player_streams, random_player
+from cardtable.randomness import generator
+from coinche_spiel import state as slots
 from solvers.best_response import nash_conv
 from solvers.deep_cfr.chunks import Chunk
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
@@ -222,6 +226,63 @@ def test_partners_learn_against_fixed_opponents() -> None:
     assert not trainer._strategies[1].seen
     with pytest.raises(ValueError, match="at least one None"):
         LargeDeepCFR(game, settings, opponents=[random] * 4)
+
+
+SMALL_COINCHE = "python_coinche(suits=2,ranks=9JTA,hand_size=2,min_bid=50,max_bid=50,capot_value=0)"
+
+
+def test_a_pool_sits_against_the_traverser_only() -> None:
+    """Self-play and each player of the pool have their share; at the pool's tables only the own side learns."""
+    game = pyspiel.load_game(SMALL_COINCHE)
+    random = random_player(game)
+    trainer = LargeDeepCFR(game, FEW.replace(networks="seat", traversals=7), seed=1, pool=[random, random])
+    trainer._nodes_per_traversal[:] = 1e9  # one traversal a chunk
+    assert trainer._sizes(0, False) == [(0, 1)] * 3 + [(1, 1)] * 2 + [(2, 1)] * 2
+    for seat, own in ((0, {0, 2}), (3, {1, 3})):
+        for company, seats in ((0, {0, 1, 2, 3}), (1, own), (2, own)):
+            found = trainer.traverser.traverse(seat, 30, generator(1), company)
+            assert {number for number, _ in found.regrets} == {seat}
+            assert {number for number, _ in found.strategies} == seats - {seat}
+    trainer.run(2)
+    assert trainer.identity()["pool"] == ["random", "random"]
+    with pytest.raises(ValueError, match="allowed: more than the 2 players of the pool"):
+        LargeDeepCFR(game, FEW.replace(traversals=2), pool=[random, random])
+
+
+def test_a_player_learned_under_other_names_and_payoffs_sits_down_in_the_game(tmp_path: Path) -> None:
+    """Suits under canonical names: two positions that a renaming of suits makes equal get equal answers."""
+    game = pyspiel.load_game(SMALL_COINCHE)
+    renamed = pyspiel.load_game(f"python_card_isomorphism(game={game})")
+    trainer = LargeDeepCFR(renamed, FEW, seed=1)
+    trainer.run(1)
+    (tmp_path / "renamed").mkdir()
+    save_player(trainer, tmp_path / "renamed", {})
+    player = find_player(str(tmp_path / "renamed"), game)
+    assert player.every_dealer
+    assert play_match(game, player, random_player(game), 20).score.n == 20
+    assert player.choose_rows is not None
+    symmetry = game.rules.symmetry
+    assert symmetry is not None
+    batch = Batch(game.rules, 40, seed=3)
+    states = batch.states.copy()
+    turned = states.copy()
+    for state, other in zip(states, turned, strict=True):
+        symmetry.rename(state, np.array([1, 0, 2, 3]), other)
+    rows = np.arange(len(states))
+    answers = [player.choose_rows(many, rows, player_streams(1, 0, range(40))) for many in (states, turned)]
+    for state, one, two in zip(states, *answers, strict=True):
+        name = int(symmetry.rename_action(state, int(one), np.array([1, 0, 2, 3])))
+        hand = [state[deck.DEALT + int(state[slots.TURN])] >> 8 * suit & 255 for suit in range(2)]
+        assert name == two or hand[0] == hand[1]  # suits that are alike may be exchanged
+
+    paid = pyspiel.load_game(SMALL_COINCHE.replace(")", ",reward=good,trick_reward=0.1)"))
+    other = LargeDeepCFR(paid, FEW, seed=1)
+    other.run(1)
+    (tmp_path / "paid").mkdir()
+    save_player(other, tmp_path / "paid", {})
+    assert play_match(game, find_player(str(tmp_path / "paid"), game), random_player(game), 5).score.n == 5
+    with pytest.raises(UserError, match="is a player of"):
+        find_player(str(tmp_path / "paid"), pyspiel.load_game("python_coinche"))
 
 
 def test_the_networks_of_a_player_are_those_of_the_trainer() -> None:
