@@ -162,8 +162,8 @@ def walk_all(run: RunDirectory, question: Question, hands: np.ndarray) -> np.nda
 
 
 def load_values(file: Path, most: int) -> list[tuple[float, float]]:
-    found = read_arrays(file, "a file of values").get("values")
-    sound = found is not None and found.ndim == 2 and found.shape[1] == 2 and found.dtype == np.float64
+    found = read_arrays(file, "a file of values").get("values", np.empty(0))
+    sound = found.ndim == 2 and found.shape[1] == 2 and found.dtype == np.float64
     if not sound or len(found) > most or not np.isfinite(found).all():
         raise UserError(f"{file} is damaged; delete it to begin anew")
     return [(float(best), float(own)) for best, own in found]

@@ -263,8 +263,8 @@ def _blocks_of(game: CardGame, arrays: Mapping[str, np.ndarray], abstraction: Ab
     places, context, labels, numbers = (
         arrays.get(name, nothing) for name in ("places", "context", "labels", "numbers")
     )
-    kinds_found = [(array.ndim, array.dtype) for array in (places, context, labels, numbers)]
-    sound = kinds_found == [(1, np.int64), (1, np.int64), (1, np.uint8), (1, np.uint8)]
+    kinds_found = [(array.ndim, array.dtype.name) for array in (places, context, labels, numbers)]
+    sound = kinds_found == [(1, "int64"), (1, "int64"), (1, "uint8"), (1, "uint8")]
     if not sound or not len(places) == len(context) == len(labels):
         raise ValueError("its arrays do not fit together")
     entries = np.zeros((len(places), SLOT_WORDS), np.int64)

@@ -105,8 +105,8 @@ class _Part:
         keys, self.labels, order, self.numbers = (
             arrays[f"{name}.{player}.{turn}"] for name in ("keys", "labels", "orders", "numbers")
         )
-        kinds = [(array.ndim, array.dtype) for array in (keys, self.labels, order, self.numbers)]
-        if kinds != [(2, np.int64), (1, np.int8), (1, np.int16), (1, np.uint16)]:
+        kinds = [(array.ndim, array.dtype.name) for array in (keys, self.labels, order, self.numbers)]
+        if kinds != [(2, "int64"), (1, "int8"), (1, "int16"), (1, "uint16")]:
             raise ValueError("its arrays are of other kinds")
         sound = len(keys) == len(self.labels) == len(order) and (self.labels >= 0).all()
         if not sound or (order < 0).any() or (order >= 1 << turn // 2).any():

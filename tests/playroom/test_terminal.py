@@ -69,7 +69,9 @@ def test_a_table_ends_with_its_terminal(tmp_path: Path) -> None:
     program += "from playroom.terminal import play_in_terminal; play_in_terminal(House(Path(sys.argv[1])))"
     table = subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path)],
-        **dict.fromkeys(("stdin", "stdout", "stderr"), its),
+        stdin=its,
+        stdout=its,
+        stderr=its,
         cwd=ROOT,
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
