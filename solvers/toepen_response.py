@@ -154,7 +154,8 @@ class TableResponse(_Response):
         rules, origin = game.rules, game.rules.origin
         assert origin is not None, "it is a transform"
         super().__init__(origin.rules, dtype)
-        kept, cards_only = "exact", CARDS_OF_INFORMATION_KEY
+        kept = "exact"
+        cards_only: tuple[int, ...] = CARDS_OF_INFORMATION_KEY
         if isinstance(game, BucketingGame):
             kept = HISTORIES[int(rules.root[HISTORY_SLOT])]
             cards_only = (~CHOICES, *CARDS_OF_KEY)
@@ -191,6 +192,7 @@ class TableResponse(_Response):
 def _places_of_yes(game: CardGame) -> np.ndarray:
     """Where bet, and call, stand among the two actions of a transform: cards do not matter to that."""
     rules, origin = game.rules, game.rules.origin
+    assert origin is not None, "it is a transform"
     state = rules.new_state()
     rules.kernel.deal(state, generator(1))
     places = []
