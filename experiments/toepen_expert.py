@@ -9,6 +9,7 @@ What is kept of the game is told in `solvers.toepen.views`; how much the result 
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ from experiments.toepen.frontier import sizes_of
 from experiments.toepen.training import toepen
 from solvers.arrays.memory import readable_bytes
 from solvers.toepen.block_player import rounded, save_blocks
+from solvers.toepen.blocks import Blocks
 from solvers.toepen.views import MEMORIES, Abstraction
 from solvers.toepen_deals import DealSolver
 from solvers.toepen_response import HandResponse, random_hands
@@ -50,7 +52,9 @@ class Expert:
         self.hands = random_hands(*sizes_of(FLAGS.size), hands, FLAGS.seed + 1000).tolist()
 
     def task(self) -> Task:
-        config = {name: FLAGS[name].value for name in ("size", "memory", "classes", "plus", "hands", "seed")}
+        config = {
+            name: FLAGS[name].value for name in ("size", "memory", "classes", "plus", "arithmetic", "hands", "seed")
+        }
         return Task(
             title=f"{self.game}, CFR by deals",
             trainer=self.solver,
@@ -69,7 +73,7 @@ class Expert:
         """The size of the table; at the end, or where asked, NashConv on a few hands."""
         found: dict[str, float] = dict(self.solver.metrics())
         if self.hands and (last or (FLAGS.judge_from is not None and self.solver.iterations >= FLAGS.judge_from)):
-            response = HandResponse(self.game.rules, rounded(self.game, self.solver.blocks(FLAGS.most_views)))
+            response = HandResponse(self.game.rules, rounded(self.game, self.blocks()))
             gains = np.array([[response.value(hand, seat).gain for seat in (0, 1)] for hand in self.hands]).sum(axis=1)
             found |= {"nash_conv": float(gains.mean()), "error": float(1.96 * gains.std(ddof=1) / len(gains) ** 0.5)}
         else:
@@ -77,7 +81,11 @@ class Expert:
         return found
 
     def save(self, folder: Path, made_by: Mapping[str, Any]) -> None:
-        save_blocks(folder, self.game, self.solver.blocks(FLAGS.most_views), made_by)
+        save_blocks(folder, self.game, self.blocks(), made_by)
+
+    def blocks(self) -> Blocks:
+        """The policy as it is saved."""
+        return dataclasses.replace(self.solver.blocks(FLAGS.most_views), arithmetic=FLAGS.arithmetic)
 
     def remarks(self) -> list[str]:
         return [
@@ -130,7 +138,7 @@ def main() -> None:
     if FLAGS.install:
         EXPERT.mkdir(exist_ok=True)
         made_by = {**expert.task().config, "deals": expert.solver.iterations}
-        save_blocks(EXPERT, game, expert.solver.blocks(FLAGS.most_views), made_by)
+        save_blocks(EXPERT, game, expert.blocks(), made_by)
         tables.console.print(f"the player `expert` of {game} is now this one ({EXPERT})")
 
 
@@ -141,6 +149,7 @@ def define_flags() -> None:
     flags.DEFINE_string("classes", "00000011", "how ranks are remembered: a digit for each, from the jack to the ten")
     flags.DEFINE_bool("install", False, "make the result the player `expert` of python_toepen")
     flags.DEFINE_bool("plus", True, "regrets do not become negative")
+    flags.DEFINE_bool("arithmetic", True, "make the last bet by arithmetic from the policy's own ranges")
     define_count("most_views", None, "save only so many views, those of most weight; all if not given", 1)
     define_count("hands", 10, "random hands on which NashConv is estimated", 0, seconds_each=1e-3)
     define_count("judge_from", None, "estimate NashConv at all evaluations from this deal on, not only at the end")

@@ -144,8 +144,6 @@ def walk_all(run: RunDirectory, question: Question, hands: np.ndarray) -> np.nda
     values = load_values(file, len(items)) if FLAGS.resume and file.exists() else []
     filed, begin, done_before = time.monotonic(), time.monotonic(), len(values)
     with chosen_executor(run.path) as executor:
-        if isinstance(question.policy, SampledTable):
-            require_here(executor)
         for value in executor.map(hand_value, itertools.islice(items, len(values), None), question):
             values.append((value.best_response, value.own))
             if time.monotonic() - filed > SECONDS_BETWEEN_FILES:
@@ -174,6 +172,8 @@ def main() -> None:
     sizes = sizes_of(FLAGS.size)
     game = load_game(toepen(*sizes, FLAGS.betting, FLAGS.follow_suit))
     require_walkable(sizes[2])
+    if FLAGS.player in ABSTRACTIONS and FLAGS.player != PLACES:
+        require_here(chosen_executor(Path(FLAGS.out)))
     names = ("player", "size", "betting", "follow_suit", "hands", "exact", "seed", "minutes", "memory")
     run = open_directory({name: FLAGS[name].value for name in names})
     question = Question(sizes, FLAGS.betting, FLAGS.follow_suit, policy(game, sizes[2], run))

@@ -36,6 +36,7 @@ from solvers.toepen import response_walk as walk
 from solvers.toepen import table_walk as tables
 from solvers.toepen.blocks import Blocks
 from solvers.toepen.histories import Histories, betting_histories
+from solvers.toepen.last_bet import call_rows
 from solvers.toepen.parts import parts_of
 from solvers.toepen.views import NUM_SEEN, suit_numbers
 from toepen_spiel import state as slots
@@ -84,6 +85,9 @@ class _Response:
         """Of a hand, as a card set, in one seat."""
         self._start(hand, seat)
         self._walk(seat)
+        return self._found()
+
+    def _found(self) -> HandValue:
         width = self.histories.width
         return HandValue(*(float(self._work.vectors[which * width]) for which in (walk.BEST, walk.OWN)))
 
@@ -114,15 +118,28 @@ class _Response:
 
 
 class HandResponse(_Response):
-    """Best responses to a policy over views."""
+    """Best responses to a policy over views.
+
+    If its last bet is made by arithmetic, what it wins itself is not found on the way. What the blocks alone win takes
+    its place: that too adds up to zero over both seats, so NashConv and its estimates stay what they are.
+    """
 
     def __init__(self, rules: Rules, blocks: Blocks, dtype: type = np.float32) -> None:
         super().__init__(rules, dtype)
         self._memory, classes = blocks.abstraction.arrays()
-        self._policy = _policy(blocks, classes, self.histories.width, self.hand_size, dtype)
+        self._policy = _policy(blocks, classes, self.histories, self.hand_size, dtype)
+        self._blocks_only = self._policy._replace(last_calls=self._policy.last_calls[:0])
 
     def _walk(self, seat: int) -> None:
         walk.walk(self._policy, self._work, seat, self._units, self._memory)
+
+    def value(self, hand: int, seat: int) -> HandValue:
+        found = super().value(hand, seat)
+        if not len(self._policy.last_calls):
+            return found
+        self._start(hand, seat)
+        walk.walk(self._blocks_only, self._work, seat, self._units, self._memory)
+        return found._replace(own=self._found().own)
 
 
 class TableResponse(_Response):
@@ -137,7 +154,8 @@ class TableResponse(_Response):
         rules, origin = game.rules, game.rules.origin
         assert origin is not None, "it is a transform"
         super().__init__(origin.rules, dtype)
-        kept, cards_only = "exact", CARDS_OF_INFORMATION_KEY
+        kept = "exact"
+        cards_only: tuple[int, ...] = CARDS_OF_INFORMATION_KEY
         if isinstance(game, BucketingGame):
             kept = HISTORIES[int(rules.root[HISTORY_SLOT])]
             cards_only = (~CHOICES, *CARDS_OF_KEY)
@@ -174,6 +192,7 @@ class TableResponse(_Response):
 def _places_of_yes(game: CardGame) -> np.ndarray:
     """Where bet, and call, stand among the two actions of a transform: cards do not matter to that."""
     rules, origin = game.rules, game.rules.origin
+    assert origin is not None, "it is a transform"
     state = rules.new_state()
     rules.kernel.deal(state, generator(1))
     places = []
@@ -246,8 +265,12 @@ def _card_sets(size: int, count: int, cards: tuple[int, ...]) -> np.ndarray:
     return (np.int64(1) << np.array(cards, np.int64))[chosen].sum(axis=1)
 
 
-def _policy(blocks: Blocks, classes: np.ndarray, width: int, hand_size: int, dtype: type) -> walk.Policy:
-    """Puts the uniform choices in front of the blocks: bets at 0, then cards for each composition of labels."""
+def _policy(blocks: Blocks, classes: np.ndarray, histories: Histories, hand_size: int, dtype: type) -> walk.Policy:
+    """Puts the uniform choices in front of the blocks: bets at 0, then cards for each composition of labels.
+
+    Behind them stand the calls by arithmetic, if there are any.
+    """
+    width = histories.width
     runs: list[np.ndarray] = [np.full(width, 0.5)]
     uniform = np.zeros(1 << hand_size, np.int64)
     place = width
@@ -257,11 +280,14 @@ def _policy(blocks: Blocks, classes: np.ndarray, width: int, hand_size: int, dty
         for size in members:
             runs.append(np.full(width, size / sum(members)))
         place += width * len(members)
+    calls = call_rows(histories) if blocks.arithmetic else np.empty((0, width))
+    last_calls = place + width * np.arange(len(calls))
+    place += calls.size
     parts, own = parts_of(blocks, place)
     # Whoever wrote the blocks may be wrong about the labels of the last one: what is read behind it is ours too.
     room = np.zeros(width * (hand_size + 1))
-    numbers: np.ndarray = np.concatenate([*runs, own, room]).astype(dtype)
-    return walk.Policy(*parts, numbers, uniform, suit_numbers(), classes)
+    numbers: np.ndarray = np.concatenate([*runs, *calls, own, room]).astype(dtype)
+    return walk.Policy(*parts, numbers, uniform, suit_numbers(), classes, last_calls)
 
 
 def _work(root: np.ndarray, histories: Histories, num_cards: int, hand_size: int, dtype: type) -> walk.Work:

@@ -37,6 +37,7 @@ from solvers.toepen.blocks import (
     turn_of,
 )
 from solvers.toepen.histories import Histories, betting_histories, order_now, place_in_histories
+from solvers.toepen.last_bet import bluffs
 from solvers.toepen.views import (
     NUM_SEEN,
     Abstraction,
@@ -49,8 +50,10 @@ from solvers.toepen.views import (
     suit_numbers,
 )
 from toepen_spiel.game import EXPERT
-from toepen_spiel.rules import current_player, legal_cards
+from toepen_spiel.rules import apply_action, beats, current_player, deal, legal_cards
 from toepen_spiel.state import (
+    ANSWERING,
+    ANTE,
     BET,
     CALL,
     CALLED,
@@ -59,12 +62,16 @@ from toepen_spiel.state import (
     FOLD,
     HAND,
     HAND_SIZE,
+    LED_CARD,
     MAX_SUITS,
+    NUM_BETTING_ACTIONS,
     PHASE,
     PLAYING,
     RANKS,
     SUITS,
     TURN,
+    VOID,
+    moves,
 )
 from toepen_spiel.state import BETTING as BETTING_SLOT
 
@@ -78,7 +85,10 @@ def block_player(name: str, game: CardGame, blocks: Blocks) -> Player:
 
     def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         chances = np.zeros((len(rows), game.rules.num_distinct_actions))
-        _answer(states, rows, histories, (blocks.slots, blocks.numbers, numbers, memory, classes), chances)
+        policy = blocks.slots, blocks.numbers, numbers, memory, classes
+        _answer(states, rows, histories, policy, chances)
+        if blocks.arithmetic:
+            _answer_last_bets(states, rows, root, histories, policy, chances)
         return chances
 
     return drawing_player(name, game, probabilities_rows, every_dealer=False)
@@ -127,6 +137,66 @@ def _answer(states, rows, histories, policy, chances):
             if num_labels > 1 and start != FREE and slots[slot, LABELS] == num_labels:  # a file may say otherwise
                 chance = np.float64(numbers[start + bets + labels[card] * after + place]) / shares[card]
             chances[index, actions[card]] = chance
+
+
+@compiled(nogil=True)
+def _answer_last_bets(states, rows, root, histories, policy, chances):
+    """Overwrites the choices at the last bet by those of `solvers.toepen.last_bet`."""
+    for index in range(len(rows)):
+        state = states[rows[index]]
+        bettor = state[TURN]
+        if state[CARDS_PLAYED] < 2 * state[HAND_SIZE] - 1 or state[PHASE] == PLAYING:
+            continue
+        num_cards, led, stake = state[deck.DECK_SIZE], state[LED_CARD], state[ANTE]
+        played = cards_played(state)
+        possible = (1 << num_cards) - 1 & ~played & ~state[VOID + bettor]
+        winners = 0
+        for card in range(num_cards):
+            if possible >> card & 1 and beats(state, card, led):
+                winners |= 1 << card
+        if state[PHASE] == ANSWERING:
+            chance = 2 * stake / (2 * stake + 1)
+            if winners == 0 or winners == possible:
+                chance = 1.0 if winners == 0 else 0.0
+            chances[index, num_cards + CALL], chances[index, num_cards + FOLD] = chance, 1.0 - chance
+            continue
+        chance = 1.0
+        if state[HAND + bettor] & winners == 0:
+            shown = state[deck.DEALT + bettor] & played
+            weights = np.zeros(2)
+            for card in range(num_cards):
+                if possible >> card & 1:
+                    weights[winners >> card & 1] += _reach(state, bettor, shown | 1 << card, root, histories, policy)
+            chance = bluffs(weights[1], weights[0], stake)
+        chances[index, num_cards + BET], chances[index, num_cards + CHECK] = chance, 1.0 - chance
+
+
+@compiled
+def _reach(state, player, hand, root, histories, policy):
+    """With which probability the player, had she been dealt this hand, would have done what she did."""
+    path = np.empty((1, len(root)), np.int64)
+    position = path[0]
+    position[:] = root
+    position[deck.NEXT_CARD] = position[deck.DECK_SIZE]
+    for pile in range(position[deck.NUM_PILES]):
+        position[deck.ROOM + pile] = 0
+    other = state[deck.DEALT + 1 - player]  # who has played all cards
+    position[deck.DEALT + player], position[deck.DEALT + 1 - player] = hand, other
+    position[deck.DEALT + 2] = (1 << position[deck.DECK_SIZE]) - 1 ^ (hand | other)
+    deal(position, np.zeros(1, np.uint64))  # nothing is left to deal: this starts the play
+    actions = np.empty(6 * state[HAND_SIZE], np.int64)
+    first = np.zeros(1, np.int64)
+    chances = np.zeros((1, position[deck.DECK_SIZE] + NUM_BETTING_ACTIONS))
+    reach = 1.0
+    for number in range(moves(state, actions)):
+        if current_player(position) == player:
+            chances[:] = 0.0
+            _answer(path, first, histories, policy, chances)
+            reach *= chances[0, actions[number]]
+        if reach == 0.0:
+            break
+        apply_action(position, actions[number])
+    return reach
 
 
 # ------------------------------------------------------------------------------------------------ saved players
@@ -247,15 +317,16 @@ def _saved_arrays(game: CardGame, blocks: Blocks) -> dict[str, np.ndarray]:
 def save_blocks(folder: Path, game: CardGame, blocks: Blocks, made_by: Mapping[str, Any]) -> None:
     """Writes a saved player; `rounded` is what comes back."""
     write_arrays(folder / VIEWS_FILE, _saved_arrays(game, blocks), compress=True)
-    write_player_file(folder, KIND, game, {"abstraction": list(blocks.abstraction)}, made_by)
+    settings = {"abstraction": list(blocks.abstraction), "arithmetic": blocks.arithmetic}
+    write_player_file(folder, KIND, game, settings, made_by)
 
 
 def rounded(game: CardGame, blocks: Blocks) -> Blocks:
     """The policy as it is after saving."""
-    return _blocks_of(game, _saved_arrays(game, blocks), blocks.abstraction)
+    return _blocks_of(game, _saved_arrays(game, blocks), blocks.abstraction, blocks.arithmetic)
 
 
-def _blocks_of(game: CardGame, arrays: Mapping[str, np.ndarray], abstraction: Abstraction) -> Blocks:
+def _blocks_of(game: CardGame, arrays: Mapping[str, np.ndarray], abstraction: Abstraction, arithmetic: bool) -> Blocks:
     """What was saved; ValueError says what is wrong with it."""
     histories = _histories(game)
     kinds = _kinds(histories)
@@ -284,7 +355,7 @@ def _blocks_of(game: CardGame, arrays: Mapping[str, np.ndarray], abstraction: Ab
     enter_all(entries, slots)
     chances = by_history.astype(np.float32) / np.float32(STEPS)
     _share_out(entries, histories, chances)
-    return Blocks(slots, chances, abstraction)
+    return Blocks(slots, chances, abstraction, arithmetic)
 
 
 def load_blocks(folder: Path, game: CardGame, head: Mapping[str, Any]) -> Blocks:
@@ -295,12 +366,15 @@ def load_blocks(folder: Path, game: CardGame, head: Mapping[str, Any]) -> Blocks
     kept = head["settings"].get("abstraction")
     if not isinstance(kept, list) or len(kept) != 2 or not all(isinstance(part, str) for part in kept):
         raise UserError(f"{folder / PLAYER_FILE}: the abstraction is missing")
+    arithmetic = head["settings"].get("arithmetic", False)
+    if not isinstance(arithmetic, bool):
+        raise UserError(f"{folder / PLAYER_FILE}: arithmetic is {arithmetic!r}; allowed: true, false")
     try:
         arrays = read_arrays(folder / VIEWS_FILE, WHAT)
     except FileNotFoundError:
         raise UserError(f"{folder} has no {VIEWS_FILE}") from None
     try:
-        return _blocks_of(game, arrays, Abstraction(*kept))
+        return _blocks_of(game, arrays, Abstraction(*kept), arithmetic)
     except ValueError as error:
         raise UserError(f"{folder / VIEWS_FILE} is damaged or not {WHAT}: {error}") from None
 

@@ -72,11 +72,15 @@ def free_slots(count: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """A policy of both players: behaviour probabilities by view. Views that are missing choose uniformly."""
+    """A policy of both players: behaviour probabilities by view. Views that are missing choose uniformly.
+
+    `arithmetic`: the last bet is not made and called by the blocks, but by `solvers.toepen.last_bet`.
+    """
 
     slots: np.ndarray
     numbers: np.ndarray
     abstraction: Abstraction = NO_MEMORY
+    arithmetic: bool = False
 
     @property
     def num_views(self) -> int:

@@ -9,7 +9,8 @@ of the rows and v(h) what the rest is worth to her, both before the turn's bet,
     her turn    max(v(check h), v(called h) + stake(h) * m(h folded))    check or bet; her cards: max over children
     the end     sum over his hands of +-stake(h) * row(h)
 
-What she wins with a policy of her own is found on the way, with sums in the place of maxima.
+What she wins with a policy of her own is found on the way, with sums in the place of maxima. (Not if he makes the last
+bet by arithmetic, `solvers.toepen.last_bet`: her own would take all hands that she might have.)
 
 His rows are written when he plays a card; her bets only extend them, at one end, so all her cards share them. In the
 last trick each has one card, so it is one node, where most of the time goes.
@@ -32,6 +33,7 @@ from cardtable.elementwise import add, add_times, copy, elementwise, fill, large
 from cardtable.memory_hints import borrowed
 from solvers.toepen.blocks import FREE
 from solvers.toepen.histories import AFTER, BEFORE, CALLED, CHECKED, FIRST_BET, MOVER, NUM_BETS
+from solvers.toepen.last_bet import bet_by_arithmetic, call_row
 from solvers.toepen.parts import FIRST, MASK, part_of, place_of
 from solvers.toepen.views import (
     NOTHING,
@@ -76,6 +78,7 @@ class Policy(NamedTuple):
     uniform: np.ndarray  # where the choice among cards starts that is uniform, by composition of labels
     suit_numbers: np.ndarray
     classes: np.ndarray  # of ranks, in memories
+    last_calls: np.ndarray  # where the rows of `last_bet.call_rows` start; empty if the last bet goes by the blocks
 
 
 class Work(NamedTuple):
@@ -456,6 +459,7 @@ def _he_leads_last(policy, work, level, seat, units, memory, at, width):
     her_hand, suit_of = state[HAND + seat], work.suit_of
     her_card = bits.lowest(her_hand)
     unled = _one_card(there, out_for_her, suit_of, her_card, her_hand, 0)
+    by_arithmetic, orders, deck_cards = len(policy.last_calls) > 0, work.turns.shape[1], (1 << len(suit_of)) - 1
     memories = work.memories[level + 1]
     memories[:] = work.memories[level]
     part = part_of(contexts, context_word(memories[other], other, level, order))
@@ -482,9 +486,14 @@ def _he_leads_last(policy, work, level, seat, units, memory, at, width):
         start = starts[place_of(keys, starts, bets_first, bets_mask, places)]
         _his_row(rows, base, row, numbers, 0 if start == FREE else start, vectors, folds, turn)
         base += length
-        places = _one_card(there, out_for_him, suit_of, card, 0, led)
-        start = starts[place_of(keys, starts, calls_first, calls_mask, places)]
-        calls = 0 if start == FREE else start
+        if by_arithmetic:
+            possible = deck_cards & there & ~led & ~out_for_him
+            suit = suit_of[card, SUIT_MASK] << suit_of[card, SUIT_SHIFT]
+            calls = policy.last_calls[call_row(order, orders, possible, possible & suit & -2 * led)]
+        else:
+            places = _one_card(there, out_for_him, suit_of, card, 0, led)
+            start = starts[place_of(keys, starts, calls_first, calls_mask, places)]
+            calls = 0 if start == FREE else start
         same_suit = suit_of[card, SUIT_SHIFT] == suit_of[her_card, SUIT_SHIFT]
         places = _one_card(there, out_for_her, suit_of, card, her_hand, led) if same_suit else unled
         start = starts[place_of(keys, starts, hers_first, hers_mask, places)]
@@ -528,6 +537,10 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
     fill(vectors, folds, zero, bets)
     fill(vectors, last_folds, zero, last_bets)
     fill(vectors, ends, zero, last_after)
+    by_arithmetic = len(policy.last_calls) > 0
+    winners, losers = below + BEST_BETS * width, below + OWN_BETS_ADD * width  # his weights, free until the next node
+    fill(vectors, winners, zero, after)
+    fill(vectors, losers, zero, after)
     there, out_for_her, out_for_him = _last_cards(state, seat, other)
     her_hand, suit_of = state[HAND + seat], work.suit_of
     her_card = bits.lowest(her_hand)
@@ -552,18 +565,29 @@ def _she_leads_last(policy, work, level, seat, units, memory, at, width):
         block = starts[place_of(keys, starts, calls_first, calls_mask, places)]
         _answer(rows, end, vectors, folds, rows, start, numbers, 0 if block == FREE else block, bets)
         same_suit = suit_of[card, SUIT_SHIFT] == suit_of[her_card, SUIT_SHIFT]
-        if same_suit:
-            places = _one_card(there, out_for_him, suit_of, card, held, her_hand)
-        block = starts[place_of(keys, starts, bets_first, bets_mask, places)]
-        sign = -one if same_suit and card > her_card else one
-        add_times(vectors, checked + rest, rows, whole + rest, sign, rest_end - rest)
-        _last_bet(
-            vectors, checked + last_first, vectors, called, vectors, last_folds, rows, whole + last_first,
-            numbers, 0 if block == FREE else block, sign, last_bets,
-        )  # fmt: skip
+        if by_arithmetic:
+            add(vectors, winners if same_suit and card > her_card else losers, rows, whole, after)
+        else:
+            if same_suit:
+                places = _one_card(there, out_for_him, suit_of, card, held, her_hand)
+            block = starts[place_of(keys, starts, bets_first, bets_mask, places)]
+            sign = -one if same_suit and card > her_card else one
+            add_times(vectors, checked + rest, rows, whole + rest, sign, rest_end - rest)
+            _last_bet(
+                vectors, checked + last_first, vectors, called, vectors, last_folds, rows, whole + last_first,
+                numbers, 0 if block == FREE else block, sign, last_bets,
+            )  # fmt: skip
         start += length
         end += length
         whole += length
+    if by_arithmetic:
+        copy(vectors, checked + rest, vectors, losers + rest, rest_end - rest)
+        add_times(vectors, checked + rest, vectors, winners + rest, -one, rest_end - rest)
+        stakes_at = ((level + 1) * work.turns.shape[1] + order) * width
+        bet_by_arithmetic(
+            vectors, checked + last_first, vectors, called, vectors, last_folds, vectors, winners + last_first,
+            vectors, losers + last_first, stakes, stakes_at + last_first, one, last_bets,
+        )  # fmt: skip
     stakes_at = ((level + 2) * work.turns.shape[1] + order) * width
     _settle(vectors, ends, vectors, below + OWN_AFTER * width, stakes, stakes_at, last_after)
     places = _one_card(there, out_for_her, suit_of, her_card, 0, her_hand)

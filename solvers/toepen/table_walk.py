@@ -82,6 +82,7 @@ from toepen_spiel.state import (
     PLAYING,
     RANKS,
     SUITS,
+    TURN,
     WINNER,
 )
 
@@ -226,6 +227,8 @@ def _show(view, state, seat, hand):
 @compiled
 def _say(view, state, said):
     view[LAST_BETTOR], view[ANTE], view[CALLED] = said[SAID_BETTOR], 1 + said[SAID_CALLS], said[SAID_NOW]
+    if view[PHASE] == ANSWERING:  # the bet that waits for an answer is the last one
+        view[LAST_BETTOR] = view[TURN]
     for word in range(len(said) - SAID_HISTORY):
         view[HISTORY + word] = state[HISTORY + word] | said[SAID_HISTORY + word]
 

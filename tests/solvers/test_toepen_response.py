@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from pathlib import Path
 
@@ -114,6 +115,20 @@ def test_uniform_policy() -> None:
     assert own == pytest.approx([0.392447917, -0.392447917], abs=1e-9)
     best, _ = by_hands(toepen(2, 3, 2, betting=False), Blocks.nothing())
     assert best == pytest.approx([0.444444444, -0.133333333], abs=1e-9)
+
+
+@pytest.mark.slow  # compiles the learner
+@pytest.mark.parametrize(("size", "quotient"), [((2, 3, 2), False), ((3, 3, 2), False), ((3, 3, 3), True)])
+def test_last_bet_by_arithmetic(size: tuple[int, int, int], quotient: bool) -> None:
+    """The walk has weights of all his cards at hand, the player deals them to himself and plays the hand again."""
+    game = toepen(*size)
+    for blocks in (random_blocks(game, Abstraction("other", "00112345"), 2), Blocks.nothing()):
+        changed = dataclasses.replace(blocks, arithmetic=True)
+        best, own = by_hands(game, changed)
+        expected = by_sequences(game, block_player("policy", game, changed), quotient)
+        assert best == pytest.approx(expected.best_response_values, abs=1e-9)
+        assert own.sum() == pytest.approx(0.0, abs=1e-9)
+        assert expected.nash_conv < by_sequences(game, block_player("policy", game, blocks), quotient).nash_conv
 
 
 @pytest.mark.slow  # compiles the learner
