@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from absl import flags
@@ -108,7 +109,7 @@ def played_out(
 @command
 def main() -> None:
     names = ("cards", "endings", "worlds", "moves", "times", "seed")
-    config = {name: FLAGS[name].value for name in names} | (QUICK if FLAGS.quick else {})
+    config: dict[str, Any] = {name: FLAGS[name].value for name in names} | (QUICK if FLAGS.quick else {})
     directory = open_directory(config)
     game = load_game("python_coinche")
     methods = {"averaging": AlphaMu(game, 1), "alpha-mu": AlphaMu(game, config["moves"])}

@@ -276,10 +276,10 @@ def test_a_player_learned_under_other_names_and_payoffs_sits_down_in_the_game(tm
         assert name == two or hand[0] == hand[1]  # suits that are alike may be exchanged
 
     paid = pyspiel.load_game(SMALL_COINCHE.replace(")", ",reward=good,trick_reward=0.1)"))
-    other = LargeDeepCFR(paid, FEW, seed=1)
-    other.run(1)
+    otherwise = LargeDeepCFR(paid, FEW, seed=1)
+    otherwise.run(1)
     (tmp_path / "paid").mkdir()
-    save_player(other, tmp_path / "paid", {})
+    save_player(otherwise, tmp_path / "paid", {})
     assert play_match(game, find_player(str(tmp_path / "paid"), game), random_player(game), 5).score.n == 5
     with pytest.raises(UserError, match="is a player of"):
         find_player(str(tmp_path / "paid"), pyspiel.load_game("python_coinche"))
