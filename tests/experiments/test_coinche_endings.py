@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyspiel
+import pytest
 
 import cardspiel  # noqa: F401 registers the games
 from cardtable.randomness import generator
@@ -60,6 +61,7 @@ def test_vectors_that_are_contained_in_others_go() -> None:
     assert pareto([0]) == [0]
 
 
+@pytest.mark.slow
 def test_plans_for_all_worlds() -> None:
     averaging, deep = AlphaMu(GAME, 1), AlphaMu(GAME, 3)
     sure = 0
@@ -101,5 +103,6 @@ def ending(north: str, east: str) -> np.ndarray:
     return state
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     assert "written to" in run("experiments.coinche_endings", "--quick", f"--out={tmp_path / 'run'}").stdout

@@ -249,6 +249,7 @@ def test_a_pool_sits_against_the_traverser_only() -> None:
         LargeDeepCFR(game, FEW.replace(traversals=2), pool=[random, random])
 
 
+@pytest.mark.slow
 def test_a_player_learned_under_other_names_and_payoffs_sits_down_in_the_game(tmp_path: Path) -> None:
     """Suits under canonical names: two positions that a renaming of suits makes equal get equal answers."""
     game = pyspiel.load_game(SMALL_COINCHE)
