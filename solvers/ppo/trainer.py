@@ -13,8 +13,9 @@ numbers of an iteration depend on the seed and its number only.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,17 @@ from solvers.ppo.settings import Settings
 from solvers.ppo.vec_env import GameVecEnv
 
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam
+
+
+@contextlib.contextmanager
+def _unchecked_distributions() -> Iterator[None]:
+    """torch looks at every distribution for numbers that are none: a tenth of the time of an iteration."""
+    before = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        torch.distributions.Distribution.set_default_validate_args(before)
 
 
 class PPO:
@@ -75,12 +87,13 @@ class PPO:
         require_iterations(iterations)
         if iterations == 0:
             self._rehearse()
-        for _ in range(iterations):
-            self._seed_libraries()
-            self._model._last_obs = self.environment.observations()
-            decisions = self.settings.num_envs * self.settings.n_steps
-            self._model.learn(decisions, reset_num_timesteps=False)
-            self.iterations += 1
+        with _unchecked_distributions():
+            for _ in range(iterations):
+                self._seed_libraries()
+                self._model._last_obs = self.environment.observations()
+                decisions = self.settings.num_envs * self.settings.n_steps
+                self._model.learn(decisions, reset_num_timesteps=False)
+                self.iterations += 1
 
     def _rehearse(self) -> None:
         """A step of the environment, so that everything is compiled; taken back."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyspiel
+import pytest
 
 import cardspiel  # noqa: F401 registers the games
 from cardtable.match import dealt_around, play_match
@@ -51,6 +52,7 @@ def test_decisions_are_those_that_the_other_would_not_have_made() -> None:
     assert told.tables[0][slots.PHASE] == slots.OVER
 
 
+@pytest.mark.slow
 def test_the_command_goes_on(tmp_path: Path) -> None:
     arguments = ["--first=strong", "--second=simple", "--deals=40", f"--out={tmp_path / 'run'}"]
     assert "written to" in run("experiments.coinche_deals", *arguments).stdout

@@ -249,6 +249,7 @@ def test_a_pool_sits_against_the_traverser_only() -> None:
         LargeDeepCFR(game, FEW.replace(traversals=2), pool=[random, random])
 
 
+@pytest.mark.slow
 def test_a_player_learned_under_other_names_and_payoffs_sits_down_in_the_game(tmp_path: Path) -> None:
     """Suits under canonical names: two positions that a renaming of suits makes equal get equal answers."""
     game = pyspiel.load_game(SMALL_COINCHE)
@@ -276,10 +277,10 @@ def test_a_player_learned_under_other_names_and_payoffs_sits_down_in_the_game(tm
         assert name == two or hand[0] == hand[1]  # suits that are alike may be exchanged
 
     paid = pyspiel.load_game(SMALL_COINCHE.replace(")", ",reward=good,trick_reward=0.1)"))
-    other = LargeDeepCFR(paid, FEW, seed=1)
-    other.run(1)
+    otherwise = LargeDeepCFR(paid, FEW, seed=1)
+    otherwise.run(1)
     (tmp_path / "paid").mkdir()
-    save_player(other, tmp_path / "paid", {})
+    save_player(otherwise, tmp_path / "paid", {})
     assert play_match(game, find_player(str(tmp_path / "paid"), game), random_player(game), 5).score.n == 5
     with pytest.raises(UserError, match="is a player of"):
         find_player(str(tmp_path / "paid"), pyspiel.load_game("python_coinche"))
