@@ -7,6 +7,7 @@ deals against a reference. Rows are kept as they are found, and --resume goes on
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,7 +73,7 @@ def main() -> None:
     rows = []
     for name in FLAGS.only:
         for seed in seeds:
-            rows.append(kept.once(f"{name}, seed {seed}", lambda n=name, s=seed: _row(game, n, s, seconds)))
+            rows.append(kept.once(f"{name}, seed {seed}", functools.partial(_row, game, name, seed, seconds)))
         tables.show(name, rows[-len(seeds) :])
     write_csv(directory.path / "ablation.csv", rows)
     means = [_mean_of([row for row in rows if row["settings"] == name]) for name in FLAGS.only]

@@ -140,7 +140,7 @@ def _round_robin(
         play = functools.partial(play_pair, game, (players[i], players[j]), deals, FLAGS.seed + 1)
         load = functools.partial(load_pair, deals=deals)
         file = folder / f"match_{subgame}_{i}_{j}.npz"
-        results[i, j] = played_once(file, executor, FLAGS.checkpoint_seconds, lambda by, p=play: p(by), save_pair, load)
+        results[i, j] = played_once(file, executor, FLAGS.checkpoint_seconds, play, save_pair, load)
     rows = Standings([player.label for player in players], results).cross_table()
     return [{"sub-game": subgame, **row} for row in rows]
 
@@ -148,7 +148,7 @@ def _round_robin(
 def _exploited(game: CardGame, subgame: str, text: str, kept: KeptRows) -> list[dict[str, Any]]:
     """What learners reach against an agent that stays as it is."""
     return [
-        kept.once(f"exploited, {subgame}, {text}, {seats}", lambda s=seats: _exploit(game, subgame, text, s))
+        kept.once(f"exploited, {subgame}, {text}, {seats}", functools.partial(_exploit, game, subgame, text, seats))
         for seats in ((0,), (1, 2, 3))
     ]
 

@@ -133,7 +133,7 @@ class Tables:
     def table_7(self, agents: Sequence[str]) -> list[dict[str, Any]]:
         """One row for each agent and set-up; those that learnt from the same company stand together."""
         return [
-            self._kept.once(f"table 7, {self._subgame}, {setup}, {name}", lambda n=name, s=setup: self._row_7(n, s))
+            self._kept.once(f"table 7, {self._subgame}, {setup}, {name}", functools.partial(self._row_7, name, setup))
             for name in sorted(agents, key=learnt_from)
             for setup in SETUPS[self._subgame]
         ]
@@ -157,7 +157,7 @@ class Tables:
     def table_6(self, agents: Sequence[str]) -> list[dict[str, Any]]:
         """Standard-Cego, all pairs: A in seat 0, B in seat 1."""
         return [
-            self._kept.once(f"table 6, {one}, {other}", lambda a=one, b=other: self._row_6(a, b))
+            self._kept.once(f"table 6, {one}, {other}", functools.partial(self._row_6, one, other))
             for one, other in itertools.permutations(agents, 2)
         ]
 
@@ -202,9 +202,9 @@ def learnt_from(text: str) -> str:
     if folder is None:
         return f"nothing{search}"
     made_by = read_player_file(folder).get("made_by")
-    opponents = made_by.get("opponents") if isinstance(made_by, dict) else None
-    alone = not isinstance(opponents, list) or opponents == ["itself"]
-    return f"{'self-play' if alone else ' and '.join(map(str, opponents))}{search}"
+    found = made_by.get("opponents") if isinstance(made_by, dict) else None
+    opponents = found if isinstance(found, list) else ["itself"]
+    return f"{'self-play' if opponents == ['itself'] else ' and '.join(map(str, opponents))}{search}"
 
 
 def kind_of(label: str) -> str:

@@ -17,13 +17,14 @@ from cardtable.replay import past
 from cardtable.rules import Rules
 from cardtable.tricks import NUM_SEATS
 from cego_spiel import state as slots
-from cego_spiel.cards import HALF_POINTS, HIGH, NUM_PLAIN, SUIT_SIZE, TRUMP_1, TRUMPS
+from cego_spiel.cards import HALF_POINTS, HIGH, NUM_PLAIN, SUIT_SIZE, TRUMPS
 from cego_spiel.restrictions import HAND_SIZE
 from cego_spiel.state import SINGLE_PLAYER
 from experiments.running.plots import plt
 from experiments.running.shares import percent, share
 
 RICH = 5  # half points of a cavalier: queens, kings, trumps 1 and 21 and the Gstieß are worth more
+FEWEST_LEADS = 20  # that a point of the picture stands for
 TEAM_GAMES = ("standard", "solo", "ultimo", "bettel", "piccolo")
 
 Row = dict[str, Any]
@@ -177,7 +178,7 @@ def _trumps(deal: Deal) -> int:
 
 
 def ultimo_kept_rows(deals: Sequence[Deal]) -> list[Row]:
-    """What the single player still has before each trick, and what she leads."""
+    """What the single player still has before each trick, and what she leads; a game ends where she plays trump 1."""
     rows = []
     for trick in range(HAND_SIZE - 1):
         hers = [card for deal in deals for card in deal.cards if card.trick == trick and card.seat == SINGLE_PLAYER]
@@ -192,7 +193,6 @@ def ultimo_kept_rows(deals: Sequence[Deal]) -> list[Row]:
                 "plain cards, mean": float(np.mean([(card.hand & ~TRUMPS).bit_count() for card in hers])),
                 "she has the lead": percent(share(card.place == 0 for card in hers)),
                 "and leads a plain card": percent(share(card.card < NUM_PLAIN for card in mixed)),
-                "has trump 1 still": percent(share(bool(card.hand >> TRUMP_1 & 1) for card in hers)),
             }
         )
     return rows
@@ -342,7 +342,8 @@ def draw_leads(deals: dict[str, dict[str, list[Deal]]]) -> Figure:
                 for trick in range(HAND_SIZE - 1):
                     leads = [c for deal in played for c in deal.leads() if c.trick == trick and _role(c.seat) == role]
                     mixed = [card for card in leads if card.hand & TRUMPS not in (0, card.hand)]
-                    shares.append(100 * share(c.card >= NUM_PLAIN for c in mixed).mean if mixed else np.nan)
+                    known = len(mixed) >= FEWEST_LEADS
+                    shares.append(100 * share(c.card >= NUM_PLAIN for c in mixed).mean if known else np.nan)
                 axis.plot(range(1, HAND_SIZE), shares, marker=".", label=f"{player}, {role}")
         axis.set(title=subgame, xlabel="trick", ylim=(0, 100))
         axis.grid(alpha=0.3)

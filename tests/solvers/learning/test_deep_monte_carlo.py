@@ -177,7 +177,7 @@ def test_improved_values_are_what_greedy_games_bring(trained: DeepMonteCarlo) ->
             state = row.copy()
             game.rules.kernel.apply_action(state, action)
             while (seat := game.rules.kernel.current_player(state)) >= 0:
-                chosen = seats[seat].choose_rows(state[None], np.arange(1), streams(1, (1,), range(1)))  # type: ignore[misc]
+                chosen = seats[seat].choose_rows(state[None], np.arange(1), streams(1, (1,), range(1)))
                 game.rules.kernel.apply_action(state, int(chosen[0]))
             returns = np.empty(4)
             game.rules.kernel.returns(state, returns)
