@@ -11,17 +11,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyspiel
 from absl import flags
 
 import cardspiel  # noqa: F401
-from cardtable import deck
 from cardtable.executors import Executor
-from cardtable.match import Estimate, play_games, play_match
+from cardtable.match import Estimate, play_match
 from cardtable.parameters import UserError
 from cardtable.player import Player
-from cardtable.rules import CHANCE
 from cardtable.spiel import CardGame
 from experiments.running import tables
 from experiments.running.command import command, start
@@ -43,7 +40,6 @@ from solvers.bounds import local_best_response
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sampling.hash_table import InformationTable
 from solvers.sampling.players import average_player
-from toepen_spiel.state import BET, RANKS, SUITS
 from transforms.lifting import lifted_player
 from transforms.wrapping import original_game
 
@@ -118,45 +114,6 @@ def bounds(base: str, profiles: dict[str, Player], deals: int, worlds: int) -> l
     return rows
 
 
-def opening_rows(profile: Player, games: int) -> tuple[list[dict[str, Any]], Estimate]:
-    """The first player's hands up to renaming of suits, from games of the profile against itself; and her score."""
-    game = profile.game
-    rules = game.rules
-    suits, ranks = int(rules.root[SUITS]), int(rules.root[RANKS])
-    played = play_games(game, [profile, profile], games, FLAGS.seed)
-    assert played.states is not None, "games of ours leave their final states"
-    hands, points = played.states[:, deck.DEALT], played.returns[:, 0]
-    patterns = np.sort(np.stack([hands >> suit * ranks & (1 << ranks) - 1 for suit in range(suits)], axis=1), axis=1)
-    kinds, which, counts = np.unique(patterns[:, ::-1], axis=0, return_inverse=True, return_counts=True)
-    values = np.bincount(which.reshape(-1), points) / counts
-    sets = [sum(pattern << suit * ranks for suit, pattern in enumerate(kind)) for kind in kinds.tolist()]
-    dealt = np.stack([_dealt(rules, hand) for hand in sets])
-    assert profile.probabilities_rows is not None, "profiles are policies"
-    probabilities = profile.probabilities_rows(dealt, np.arange(len(dealt)))
-    rows = [
-        {
-            "hand": openings.hand_name(game, hand),
-            "probability": count / games,
-            "value": value,
-            "bets": float(choices[BET]),
-        }
-        for hand, count, value, choices in zip(sets, counts.tolist(), values.tolist(), probabilities, strict=True)
-    ]
-    return rows, Estimate.of(points)
-
-
-def _dealt(rules: Any, hand: int) -> np.ndarray:
-    """A deal in which the first player has this hand."""
-    state = rules.new_state()
-    while rules.kernel.current_player(state) == CHANCE:
-        outcomes = np.empty(rules.max_chance_outcomes, np.int64)
-        count = rules.kernel.chance_outcomes(state, outcomes, np.empty(rules.max_chance_outcomes))
-        held = hand >> int(state[deck.NEXT_CARD]) & 1
-        others = [outcome for outcome in outcomes[:count].tolist() if outcome > 0]
-        rules.kernel.apply_action(state, 0 if held else others[0])
-    return state
-
-
 @command
 def main() -> None:
     unknown = [name for name in FLAGS.profiles if name not in ABSTRACTIONS]
@@ -199,7 +156,7 @@ def main() -> None:
     bounded = bounds(base, profiles, deals, worlds)
     tables.show("Local best response", bounded)
     write_csv(run.path / "bounds.csv", bounded)
-    hands, lead = opening_rows(profiles[best], 10 * games)
+    hands, lead = openings.opening_rows(profiles[best], 10 * games, FLAGS.seed)
     write_csv(run.path / "openings.csv", hands)
     groups = openings.by_strength(hands)
     name = "-".join(map(str, size))

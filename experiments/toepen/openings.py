@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from cardtable import deck
+from cardtable.match import Estimate, play_games
+from cardtable.player import Player
+from experiments.toepen.self_play import asked
 from toepen_spiel.game import ToepenWording
-from toepen_spiel.state import HAND
+from toepen_spiel.state import BET, HAND, RANKS, SUITS
 
 TENTHS = 10
 
@@ -18,6 +22,27 @@ def hand_name(game: pyspiel.Game, hand: int) -> str:
     state = game.rules.new_state()
     state[HAND] = hand
     return ToepenWording().private(state, 0)
+
+
+def opening_rows(profile: Player, games: int, seed: int) -> tuple[list[dict[str, Any]], Estimate]:
+    """The first player's hands up to renaming of suits, from games of the profile against itself; and her score."""
+    game = profile.game
+    rules = game.rules
+    suits, ranks = int(rules.root[SUITS]), int(rules.root[RANKS])
+    played = play_games(game, [profile, profile], games, seed)
+    assert played.states is not None, "games of ours leave their final states"
+    hands, points = played.states[:, deck.DEALT], played.returns[:, 0]
+    patterns = np.sort(np.stack([hands >> suit * ranks & (1 << ranks) - 1 for suit in range(suits)], axis=1), axis=1)
+    kinds, which, counts = np.unique(patterns[:, ::-1], axis=0, return_inverse=True, return_counts=True)
+    values = np.bincount(which.reshape(-1), points) / counts
+    sets = [sum(pattern << suit * ranks for suit, pattern in enumerate(kind)) for kind in kinds.tolist()]
+    bets = asked(game, profile, np.array(sets), 0, BET)
+    columns = zip(sets, counts.tolist(), values.tolist(), bets.tolist(), strict=True)
+    rows = [
+        {"hand": hand_name(game, hand), "probability": count / games, "value": value, "bets": share}
+        for hand, count, value, share in columns
+    ]
+    return rows, Estimate.of(points)
 
 
 def by_strength(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
