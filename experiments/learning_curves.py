@@ -21,10 +21,11 @@ from experiments.running.flags import define_out, open_directory
 from experiments.running.plots import few_ticks, plt
 
 FLAGS = flags.FLAGS
-flags.DEFINE_list("runs", [], "run directories with commas between them")
-flags.DEFINE_list("names", [], "what to call them; default: the names of their folders")
-flags.DEFINE_string("measure", "v random", "the column of metrics.csv that is drawn")
-define_out("runs/learning_curves")
+if __name__ == "__main__":  # tests import what is below, and two commands do not fit into one process
+    flags.DEFINE_list("runs", [], "run directories with commas between them")
+    flags.DEFINE_list("names", [], "what to call them; default: the names of their folders")
+    flags.DEFINE_string("measure", "v random", "the column of metrics.csv that is drawn")
+    define_out("runs/learning_curves")
 
 Points = list[dict[str, float]]
 AXES = {"games": "games of training", "seconds": "CPU seconds of training"}

@@ -28,8 +28,8 @@ def test_a_solved_game_tells_what_it_is() -> None:
     expected = sum(opening.probability * opening.bets for opening in known.values())
     assert np.dot(weights, opens) == pytest.approx(expected, abs=1e-4)
     rows, won = opening_rows(player, 3000, seed=3)
-    expected = {hand_name(game, hand): bets for hand, bets in zip(hands.tolist(), opens.tolist(), strict=True)}
-    assert {row["hand"]: row["bets"] for row in rows} == pytest.approx(expected)
+    by_name = {hand_name(game, hand): bets for hand, bets in zip(hands.tolist(), opens.tolist(), strict=True)}
+    assert {row["hand"]: row["bets"] for row in rows} == pytest.approx(by_name)
     assert won.mean == pytest.approx(0.478252503022, abs=4 * won.standard_error)
     calls = asked(game, player, hands, 1, CALL)
     assert ((calls >= 0) & (calls <= 1)).all()

@@ -226,7 +226,7 @@ def write_ppo(folder: Path) -> None:
 
 def write_action_values(folder: Path) -> None:
     shape = shape_for(ours().rules, (3,), (2,), 0.1, "information")
-    weights = np.zeros(sum(math.prod(size) for _, size in shape.blocks()), np.float32)
+    weights = np.zeros((1, sum(math.prod(size) for _, size in shape.blocks())), np.float32)
     values.write_values(folder, ours(), values.Saved("dmc", shape, weights, "information", 1.0, False), {})
 
 
