@@ -59,31 +59,29 @@ def test_features_do_not_peek_and_tell_actions_apart(name: str) -> None:
     assert differences > 10, "nothing was hidden in any of these positions"
 
 
-def renamed(rules: Rules, state: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """The same game with card c called new[c], dealt and played again."""
-    old = np.argsort(new)
-    other = rules.new_state()
-    while rules.kernel.current_player(other) == CHANCE:
-        rules.kernel.apply_action(other, deck.pile_of(state, int(old[other[deck.NEXT_CARD]])))
-    for action in moves_of(rules, state):
-        rules.kernel.apply_action(other, int(new[action]))
-    return other
+def renamed(rules: Rules, state: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The same game with suit s called order[s], dealt and played again."""
+    cards = np.arange(rules.num_distinct_actions)
+    for suit, other in enumerate(order):
+        cards[list(rules.interchangeable_suits[suit])] = rules.interchangeable_suits[other]
+    old = np.argsort(cards)
+    again = rules.new_state()
+    while rules.kernel.current_player(again) == CHANCE:
+        rules.kernel.apply_action(again, deck.pile_of(state, int(old[again[deck.NEXT_CARD]])))
+    for action in moves_of(rules, state).tolist():
+        if cards[action] == action and rules.symmetry is not None:  # what is said may name suits too
+            action = rules.symmetry.rename_action(state, action, order)
+        rules.kernel.apply_action(again, int(cards[action]))
+    return again
 
 
 @pytest.mark.parametrize("name", RENAMED)
 def test_features_do_not_know_the_names_of_suits(name: str) -> None:
     game = pyspiel.load_game(name)
-    suits = game.rules.interchangeable_suits
-    orders = list(itertools.permutations(range(len(suits))))[1:]
+    orders = list(itertools.permutations(range(len(game.rules.interchangeable_suits))))[1:]
     changed = 0
     for number, state in enumerate(itertools.islice(positions(game, seed=5), 40)):
-        order = np.array(orders[number % len(orders)])
-        new = np.arange(game.num_distinct_actions())
-        if game.rules.symmetry is not None:  # what is said may name suits too
-            new = np.array([game.rules.symmetry.rename_action(state.array, action, order) for action in new])
-        for suit, other in enumerate(order):
-            new[list(suits[suit])] = suits[other]
-        mirrored = renamed(game.rules, state.array, new)
+        mirrored = renamed(game.rules, state.array, np.array(orders[number % len(orders)]))
         context, details = encoded(game.rules, state.array)
         seen, choices = encoded(game.rules, mirrored)
         assert (seen == context).all()
