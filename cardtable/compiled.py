@@ -69,8 +69,33 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     dispatcher = numba.njit(function, **options)
     if cache is not None:
         dispatcher._cache = cache
+    dispatcher.inner = functools.cache(functools.partial(_without_wrappers, function, options))
     dispatcher.get_call_template = functools.partial(_call_template, dispatcher)
+    dispatcher.get_overload = functools.partial(_overload, dispatcher)
     return dispatcher
+
+
+def _without_wrappers(function: Callable, options: dict[str, Any]) -> Dispatcher:
+    """`function` for callers that are compiled. What Python and C need to call it takes a quarter of compilation.
+
+    It has a name of its own, by which its machine code and its cache file are told from those of the whole function.
+    """
+    copy = python_types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__module__ = function.__module__
+    copy.__qualname__ = f"{function.__qualname__}_inner"
+    dispatcher = numba.njit(copy, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    cache = _cache_for(copy)
+    if cache is not None:
+        dispatcher._cache = cache
+    return dispatcher
+
+
+def _called(dispatcher: Dispatcher, types: tuple) -> Dispatcher:
+    """Whom compiled code calls: the function without wrappers, unless Python has called the whole one already."""
+    return dispatcher if types in dispatcher.overloads else dispatcher.inner()
 
 
 def _call_template(dispatcher: Dispatcher, arguments: tuple, keywords: dict) -> Any:
@@ -78,8 +103,16 @@ def _call_template(dispatcher: Dispatcher, arguments: tuple, keywords: dict) -> 
 
     One version serves all of them; where it is inlined the optimiser knows the constants anyway.
     """
+    types = tuple(map(unliteral, arguments))
+    called = _called(dispatcher, types)
     plain = {name: unliteral(value) for name, value in keywords.items()}
-    return type(dispatcher).get_call_template(dispatcher, tuple(map(unliteral, arguments)), plain)
+    return type(called).get_call_template(called, types, plain)
+
+
+def _overload(dispatcher: Dispatcher, types: tuple) -> Any:
+    """The machine code behind such a call."""
+    called = _called(dispatcher, tuple(types))
+    return type(called).get_overload(called, types)
 
 
 class EntryPoint:

@@ -53,8 +53,29 @@ def test_one_version_serves_all_constants(tmp_path: Path) -> None:
         "@compiled\ndef four_times(x):\n"
         "    return shifted(x, 1) + shifted(x, 2, True) + shifted(x, by=3, down=False) + shifted(x, x)\n"
     )
-    code = "import shifts\nprint(shifts.four_times(10), len(shifts.shifted.signatures))"
+    code = "import shifts\nprint(shifts.four_times(10), len(shifts.shifted.inner().signatures))"
     assert run(code, tmp_path / "cache", tmp_path) == "52 2"  # with and without a third argument
+
+
+def test_functions_that_compiled_code_calls_are_compiled_for_python_when_python_calls_them(tmp_path: Path) -> None:
+    (tmp_path / "steps.py").write_text(
+        "from cardtable.compiled import compiled\n\n"
+        "@compiled\ndef step(x, by=1):\n    return x + by\n\n"
+        "@compiled\ndef two_steps(x):\n    return step(step(x, 2), by=3)\n\n"
+        "@compiled\ndef three_steps(x):\n    return two_steps(x) + step(x, 4)\n"
+    )
+    code = """
+        from steps import step, three_steps, two_steps
+        def versions():
+            return [len(of.signatures) for one in (step, two_steps) for of in (one, one.inner())]
+        print(three_steps(10), *versions(), end=" ")
+        print(step(1), step(1, 2), two_steps(20), *versions(), end=" ")
+        print(step.inner().stats.cache_hits.total(), step.stats.cache_hits.total())
+    """
+    # Two versions of `step` for Python, with and without its second argument; the one for compiled code stays.
+    assert run(code, tmp_path / "cache", tmp_path) == "29 0 1 0 1 2 3 25 2 1 1 1 0 0"
+    # Whoever loads `three_steps` needs nobody whom it calls; only Python's calls are looked up.
+    assert run(code, tmp_path / "cache", tmp_path) == "29 0 0 0 0 2 3 25 2 0 1 0 0 2"
 
 
 def test_cache_is_used_and_sees_edits_of_other_files(two_modules: Path) -> None:

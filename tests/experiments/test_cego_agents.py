@@ -77,6 +77,7 @@ def test_tables_are_written(tmp_path: Path) -> None:
         assert commands.run("experiments.cego_agents", *flags[1:], wrong).returncode == 1
 
 
+@pytest.mark.slow  # 11 CPU seconds; `python -m tests.kills` also kills this command
 def test_what_each_part_is_worth_goes_on_where_it_stopped(tmp_path: Path) -> None:
     flags = ["--quick", "--subgame=bettel", "--games=50", "--deals=2", "--seeds=3", "--reference=random"]
     flags += ["--only=improved after distilling,returns from the start", f"--out={tmp_path / 'run'}"]
