@@ -132,10 +132,10 @@ def _slots(rules: Rules) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @compiled
 def _equal(one, other):
+    same = len(one) == len(other)
     for slot in range(len(one)):
-        if one[slot] != other[slot]:
-            return False
-    return True
+        same &= one[slot] == other[slot]
+    return same
 
 
 @compiled
