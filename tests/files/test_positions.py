@@ -19,23 +19,12 @@ import torch
 import cardspiel  # noqa: F401 registers our games
 from cardtable.parameters import UserError
 from cardtable.ways import KIND, walked, ways_to
-from solvers.alpha_zero.settings import AlphaZeroSettings
-from solvers.alpha_zero.trainer import AlphaZeroTrainer
-from solvers.learning.trainer import Trainer
-from solvers.q_learning.settings import Settings
-from solvers.q_learning.trainer import QLearning
+from solvers.toepen.blocks import CONTEXT, PLACES, SLOT_WORDS
+from solvers.toepen_deals import DealSolver
 from tests.files import crafted
+from tests.files.learners import OTHERS, WITH_MEMORIES
 from tests.files.loaders import ARCHIVES, OURS, ours
 
-FEW = Settings(
-    context_sizes=(4,), head_sizes=(4,), games=8, chunk_games=8, memory_rows=100, training_steps=2, batch_size=8
-)
-FEW_SEARCHES = AlphaZeroSettings(games=2, searches=2, width=4, blocks=1, kept=2, batch_size=8)
-LEARNERS: dict[str, Callable[[], Trainer]] = {
-    "dqn": lambda: QLearning(ours(), "dqn", FEW, 1),
-    "nfsp": lambda: QLearning(ours(), "nfsp", FEW, 1),
-    "alpha zero": lambda: AlphaZeroTrainer(ours(), FEW_SEARCHES, 1),
-}
 FILES = ("games", "examples", "choices")
 LARGER = "python_toepen(suits=3,ranks=3,hand_size=2)"
 
@@ -115,7 +104,7 @@ def attack_file(name: str, folder: Path) -> None:
 
 def attack_learner(name: str) -> None:
     torch.set_num_threads(1)
-    trainer = LEARNERS[name]()
+    trainer = WITH_MEMORIES[name]()
     trainer.run(2)
     state = trainer.get_state()
     positions = [key for key in state if key.endswith((".state", ".states", ".next"))]
@@ -143,6 +132,37 @@ def attack_learner(name: str) -> None:
     trainer.run(1)
 
 
+def attack_views() -> None:
+    """Tables over views of Toepen, whose columns say where numbers stand."""
+    solver = OTHERS["deals"]()
+    assert isinstance(solver, DealSolver)
+    solver.run(50)
+    state = solver.get_state()
+    views, rng = state["views"], np.random.default_rng(1)
+    refused = 0
+    for column in range(SLOT_WORDS):
+        for row in range(0, len(views), 7):
+            for value in (-(1 << 63), -1, 0, 3, 17, 255, 1 << 20, 1 << 40, (1 << 63) - 1):
+                wrong = views.copy()
+                wrong[row, column] = value
+                if value == views[row, column]:
+                    continue
+                try:
+                    solver.set_state({**state, "views": wrong})
+                except ValueError:
+                    refused += 1
+                    continue
+                assert column in (PLACES, CONTEXT), "another view, of a block that is just as long"
+                solver.run(3)
+                solver.blocks(5)
+    for _ in range(20):
+        with pytest.raises(ValueError, match="view"):
+            solver.set_state({**state, "views": rng.integers(-(1 << 62), 1 << 62, views.shape)})
+    with pytest.raises(ValueError, match="views of the solver state"):
+        solver.set_state({**state, "views": views[::-1].copy()})
+    assert refused > len(views) // 7 * 2 * 8
+
+
 def survives(attack: Callable[..., None], *arguments: object) -> None:
     child = multiprocessing.get_context("fork").Process(target=attack, args=arguments)
     child.start()
@@ -150,12 +170,17 @@ def survives(attack: Callable[..., None], *arguments: object) -> None:
     assert child.exitcode == 0
 
 
+@pytest.mark.slow  # compiles the learner
+def test_tables_of_views_are_looked_through() -> None:
+    survives(attack_views)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_files_hold_only_positions_that_play_leads_to(name: str, tmp_path: Path) -> None:
     survives(attack_file, name, tmp_path)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", WITH_MEMORIES)
 def test_memories_hold_only_positions_that_play_leads_to(name: str) -> None:
     survives(attack_learner, name)
 
@@ -181,7 +206,7 @@ def test_games_dealt_by_everybody_are_filed_as_they_were(tmp_path: Path) -> None
 def test_positions_are_filed_as_ways_only() -> None:
     """No state array in any of these files: they could not be told from wrong ones."""
     assert pyspiel.load_game(OURS).rules.state_size > 20
-    for make in LEARNERS.values():
+    for make in WITH_MEMORIES.values():
         trainer = make()
         trainer.run(1)
         for name, value in trainer.get_state().items():
