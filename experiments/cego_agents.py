@@ -145,10 +145,22 @@ def _round_robin(
     return [{"sub-game": subgame, **row} for row in rows]
 
 
+EXPLOITED: dict[str, type] = {
+    **dict.fromkeys(("sub-game", "agent", "learner in", "began as", "seat 0, agent everywhere"), str),
+    **dict.fromkeys(("seat 0, learner there", "change"), str),
+    "games learnt from": int,
+    "CPU seconds": str,
+}
+
+
 def _exploited(game: CardGame, subgame: str, text: str, kept: KeptRows) -> list[dict[str, Any]]:
     """What learners reach against an agent that stays as it is."""
     return [
-        kept.once(f"exploited, {subgame}, {text}, {seats}", functools.partial(_exploit, game, subgame, text, seats))
+        kept.once(
+            f"exploited, {subgame}, {text}, {seats}",
+            EXPLOITED,
+            functools.partial(_exploit, game, subgame, text, seats),
+        )
         for seats in ((0,), (1, 2, 3))
     ]
 
