@@ -16,6 +16,7 @@ from cardtable.parameters import UserError
 
 Row = dict[str, Any]
 FILE = "rows.json"
+MOST = 1 << 53
 
 
 def require_rows(rows: Iterable[Any], columns: Mapping[str, type], file: Path) -> None:
@@ -30,6 +31,8 @@ def require_rows(rows: Iterable[Any], columns: Mapping[str, type], file: Path) -
 
 def _is_of(value: Any, kind: type) -> bool:
     """JSON has one kind of numbers, and True is none."""
+    if isinstance(value, int) and abs(value) > MOST:
+        return False
     return not isinstance(value, bool) and isinstance(value, (int, float) if kind is float else kind)
 
 
