@@ -67,7 +67,7 @@ COLUMNS: dict[str, type] = {
 @command
 def main() -> None:
     seeds = whole_numbers("--seeds", FLAGS.seeds, 0)
-    unknown = [name for name in FLAGS.only if name not in SETTINGS]
+    unknown = [name for name in FLAGS.only or [""] if name not in SETTINGS]
     if unknown:
         raise UserError(f"--only names {unknown[0]!r}; allowed: {', '.join(SETTINGS)}")
     game = load_game(f"python_cego(subgame={FLAGS.subgame})")

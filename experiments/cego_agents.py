@@ -66,8 +66,7 @@ flags.DEFINE_bool("quick", False, "only 100 games and 4 deals")
 @command
 def main() -> None:
     texts = names_in(FLAGS.agents, least=1)
-    unknown = sorted(set(FLAGS.subgames) - RANDOM_MEANS.keys())
-    if unknown:
+    if not FLAGS.subgames or not set(FLAGS.subgames) <= RANDOM_MEANS.keys():
         raise UserError(f"--subgames={','.join(FLAGS.subgames)}: allowed are {', '.join(RANDOM_MEANS)}")
     games, deals = (100, 4) if FLAGS.quick else (FLAGS.games, FLAGS.deals)
     config = {"subgames": FLAGS.subgames, "agents": texts, "games": games, "deals": deals, "seed": FLAGS.seed}
