@@ -238,7 +238,7 @@ def find_player(text: str, game: pyspiel.Game) -> Player:
 def _find(text: str, game: pyspiel.Game) -> Player:
     if text == RANDOM:
         return random_player(game)
-    if Path(text).exists():
+    if text and Path(text).exists():  # Path("") is the folder we are in
         return _from_path(Path(text), game, {})
     name, options = _parse(text)
     known = _registrations(game)

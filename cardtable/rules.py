@@ -242,6 +242,13 @@ class Rules:
     # moves(state, out) -> int, compiled: all actions of the players since the deal, in order; returns how many. With
     # the piles of the dealing block that is the whole game: `cardtable.replay`. None: a transform that renames or adds.
     moves: Callable | None = None
+    # The same where `moves` is None: of the game inside, or of the present deal. `cardtable.ways` finds a way by them.
+    moves_inside: Callable | None = None
+    # Games of several deals, of which the state knows only the present one. begin(state, out), compiled, makes `out`, a
+    # root, the position before that deal; `forgotten` are the slots in which it may differ from the root, each with
+    # the lowest and the highest value that it has there.
+    begin: Callable | None = None
+    forgotten: tuple[tuple[int, int, int], ...] = ()
     # Games in which all that is private is a dealt hand: how to imagine another one. None: the slow way is taken.
     recall: Recall | None = None
     weighted_deals: WeightedDeals | None = None  # None: who walks the whole game deals card by card

@@ -92,6 +92,13 @@ def match_rules(
         teams=one_deal.teams,
         interchangeable_suits=one_deal.interchangeable_suits,
         recall=rules.RECALL,  # of the present deal
+        moves_inside=one_deal.moves,
+        begin=begin_deal,
+        forgotten=(
+            (DEALER, 0, one_deal.num_players - 1),
+            *((SCORE + team, 0, target - 1) for team in range(NUM_TEAMS)),
+            (DEALS_PLAYED, 0, max_deals - 1),
+        ),
     )
 
 
@@ -106,12 +113,28 @@ def apply_action(state, action):
 
 @compiled
 def _score_deal(state):
-    state[DEALS_PLAYED] += 1
+    _count_deal(state, state, 1)
+
+
+@compiled
+def _count_deal(state, match, times):
+    """Adds the deal that is over in `state` to the score in `match`; -1 times takes it back."""
+    match[DEALS_PLAYED] += times
     if state[VALUE] != NONE:
         attack, defence = team_scores(state, is_made(state), CLASSIC)
         team = attacking_team(state)
-        state[SCORE + team] += attack
-        state[SCORE + 1 - team] += defence
+        match[SCORE + team] += times * attack
+        match[SCORE + 1 - team] += times * defence
+
+
+@compiled
+def begin_deal(state, out):
+    """Makes `out`, a root, the position before the present deal."""
+    out[DEALER] = state[DEALER]
+    for slot in range(SCORE, TARGET):
+        out[slot] = state[slot]
+    if state[PHASE] == OVER:
+        _count_deal(state, out, -1)
 
 
 @compiled

@@ -56,12 +56,18 @@ define_out("runs/cego_ablation", resume="the trainings")
 flags.DEFINE_bool("quick", False, "one iteration of a few games each")
 
 QUICK = {"games": 4, "chunk_games": 4, "batch_size": 16}
+COLUMNS: dict[str, type] = {
+    "settings": str,
+    "seed": int,
+    "games learnt from": int,
+    **dict.fromkeys(("S1", "S2", "v reference", "s.e."), float),
+}
 
 
 @command
 def main() -> None:
     seeds = whole_numbers("--seeds", FLAGS.seeds, 0)
-    unknown = [name for name in FLAGS.only if name not in SETTINGS]
+    unknown = [name for name in FLAGS.only or [""] if name not in SETTINGS]
     if unknown:
         raise UserError(f"--only names {unknown[0]!r}; allowed: {', '.join(SETTINGS)}")
     game = load_game(f"python_cego(subgame={FLAGS.subgame})")
@@ -73,7 +79,7 @@ def main() -> None:
     rows = []
     for name in FLAGS.only:
         for seed in seeds:
-            rows.append(kept.once(f"{name}, seed {seed}", functools.partial(_row, game, name, seed, seconds)))
+            rows.append(kept.once(f"{name}, seed {seed}", COLUMNS, functools.partial(_row, game, name, seed, seconds)))
         tables.show(name, rows[-len(seeds) :])
     write_csv(directory.path / "ablation.csv", rows)
     means = [_mean_of([row for row in rows if row["settings"] == name]) for name in FLAGS.only]

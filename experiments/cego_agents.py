@@ -66,8 +66,7 @@ flags.DEFINE_bool("quick", False, "only 100 games and 4 deals")
 @command
 def main() -> None:
     texts = names_in(FLAGS.agents, least=1)
-    unknown = sorted(set(FLAGS.subgames) - RANDOM_MEANS.keys())
-    if unknown:
+    if not FLAGS.subgames or not set(FLAGS.subgames) <= RANDOM_MEANS.keys():
         raise UserError(f"--subgames={','.join(FLAGS.subgames)}: allowed are {', '.join(RANDOM_MEANS)}")
     games, deals = (100, 4) if FLAGS.quick else (FLAGS.games, FLAGS.deals)
     config = {"subgames": FLAGS.subgames, "agents": texts, "games": games, "deals": deals, "seed": FLAGS.seed}
@@ -145,10 +144,22 @@ def _round_robin(
     return [{"sub-game": subgame, **row} for row in rows]
 
 
+EXPLOITED: dict[str, type] = {
+    **dict.fromkeys(("sub-game", "agent", "learner in", "began as", "seat 0, agent everywhere"), str),
+    **dict.fromkeys(("seat 0, learner there", "change"), str),
+    "games learnt from": int,
+    "CPU seconds": str,
+}
+
+
 def _exploited(game: CardGame, subgame: str, text: str, kept: KeptRows) -> list[dict[str, Any]]:
     """What learners reach against an agent that stays as it is."""
     return [
-        kept.once(f"exploited, {subgame}, {text}, {seats}", functools.partial(_exploit, game, subgame, text, seats))
+        kept.once(
+            f"exploited, {subgame}, {text}, {seats}",
+            EXPLOITED,
+            functools.partial(_exploit, game, subgame, text, seats),
+        )
         for seats in ((0,), (1, 2, 3))
     ]
 

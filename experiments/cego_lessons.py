@@ -48,8 +48,7 @@ QUICK_DEALS = 20
 @command
 def main() -> None:
     texts = names_in(FLAGS.players, least=1)
-    unknown = sorted(set(FLAGS.subgames) - LESSONS.keys())
-    if unknown:
+    if not FLAGS.subgames or not set(FLAGS.subgames) <= LESSONS.keys():
         raise UserError(f"--subgames={','.join(FLAGS.subgames)}: allowed are {', '.join(LESSONS)}")
     count = QUICK_DEALS if FLAGS.quick else FLAGS.deals
     games = {name: load_game(f"python_cego(subgame={name})") for name in FLAGS.subgames}

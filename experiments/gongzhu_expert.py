@@ -35,6 +35,7 @@ from experiments.running.flags import (
     given_settings,
     open_directory,
 )
+from experiments.running.kept_rows import require_rows
 from gongzhu_spiel.expert import WEIGHTS_FOLDER, network_player
 from gongzhu_spiel.network import load_network
 
@@ -49,6 +50,12 @@ flags.DEFINE_bool("quick", False, "a few games that only show that it works")
 
 QUICK = {"games": 64, "iteration_games": 64, "iterations": 1, "clone_games": 64, "worlds": 2, "epochs": 1}
 STAGES = "results.json"
+MATCH = ("points over Mr. Greed", "s.e.")
+COLUMNS: dict[str, type] = {
+    "stage": str,
+    "decisions": int,
+    **dict.fromkeys(("play_seconds", "fit_seconds", "loss", "held_out_loss", "held_out_accuracy"), float),
+}
 DEALS_SEED = 90_000  # of the matches after a stage: none of those that are reported elsewhere
 
 
@@ -62,17 +69,19 @@ def main() -> None:
     game = load_game("python_gongzhu")
     file = directory.path / STAGES
     stages: list[dict[str, Any]] = read_json(file, "the stages of a run") if file.exists() else []
-    if not isinstance(stages, list) or not all(isinstance(row, dict) and "stage" in row for row in stages):
+    if not isinstance(stages, list) or not all(isinstance(row, dict) for row in stages):
         raise UserError(f"{file} is damaged: it does not say which stages are done; --overwrite starts anew")
+    for row in stages:  # the clone has met nobody
+        require_rows([row], COLUMNS | dict.fromkeys(MATCH, str if row.get(MATCH[0]) == "" else float), file)
     told = {row["stage"] for row in stages}
 
     def tell(name: str, known: dict[str, Any]) -> None:
-        row: dict[str, Any] = {"stage": name, **known, "points over Mr. Greed": "", "s.e.": ""}
+        row: dict[str, Any] = {"stage": name, **known, **dict.fromkeys(MATCH, "")}
         path = directory.path / f"{name}.safetensors"
         if path.exists():
             bare = network_player(game, load_network(path))
             score = play_match(game, bare, find_player("greed", game), deals, DEALS_SEED).score
-            row |= {"points over Mr. Greed": round(score.mean, 1), "s.e.": round(score.standard_error, 1)}
+            row |= dict(zip(MATCH, (round(score.mean, 1), round(score.standard_error, 1)), strict=True))
         place = next((i for i, former in enumerate(stages) if former["stage"] == name), len(stages))
         stages[place : place + 1] = [row]  # a stage whose network was lost is made and told again
         write_atomically(file, lambda temporary: temporary.write_text(json.dumps(stages, indent=2)))

@@ -57,14 +57,14 @@ def read_curve(run: Path, measure: str) -> Points:
     try:
         with file.open(newline="") as lines:
             rows = list(csv.DictReader(lines))
-    except OSError as error:
-        raise UserError(
-            f"{file} cannot be read: {error.strerror}; allowed: run directories of experiments.train"
-        ) from None
+    except (OSError, ValueError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no table"
+        raise UserError(f"{file} cannot be read: {reason}; allowed: run directories of experiments.train") from None
     wanted = (*AXES, measure)
-    missing = [name for name in wanted if not rows or name not in rows[0]]
+    columns = [name for name in rows[0] if name is not None] if rows else []  # None: fields behind the last column
+    missing = [name for name in wanted if name not in columns]
     if missing:
-        raise UserError(f"{file} has no column {missing[0]!r}; allowed: {', '.join(rows[0]) if rows else 'none'}")
+        raise UserError(f"{file} has no column {missing[0]!r}; allowed: {', '.join(columns) or 'none'}")
     try:
         found = [{name: float(row[name]) for name in wanted} for row in rows]
         errors = [float(row.get(f"{measure}, s.e.") or "nan") for row in rows]

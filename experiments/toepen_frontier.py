@@ -35,9 +35,10 @@ from experiments.running.flags import (
     define_out,
     open_directory,
 )
+from experiments.running.kept_rows import require_rows
 from experiments.running.plots import few_ticks
 from experiments.toepen import openings
-from experiments.toepen.frontier import Plan, Solved, sizes_of, solve_in_own_process
+from experiments.toepen.frontier import BET_COLUMNS, HAND_COLUMNS, Plan, Solved, sizes_of, solve_in_own_process
 from toepen_spiel.rules import toepen_rules
 
 FLAGS = flags.FLAGS
@@ -90,10 +91,12 @@ def load_solved(file: Path) -> Solved:
     """A size that was solved before the run was interrupted."""
     try:
         solved = Solved(**parse_json(file.read_bytes()))
-        rows = [solved.row, *solved.hands, *solved.last_bets]
-        if "size" not in solved.row or not all(isinstance(row, dict) for row in rows):
+        require_rows([solved.row], solved.columns(), file)
+        require_rows(solved.hands, HAND_COLUMNS, file)
+        require_rows(solved.last_bets, BET_COLUMNS, file)
+        if any(not 0 < row["probability"] <= 1 for row in solved.hands):
             raise ValueError
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError):
         raise UserError(f"{file} is damaged; delete it to solve this size again") from None
     return solved
 

@@ -227,7 +227,8 @@ class _SamplingSolver:
         if str(state["settings"]) != self._description():
             raise ValueError(f"the solver state is one of {state['settings']}, not of {self._description()}")
         if isinstance(self._sampler, RulesSampler):
-            self._sampler.table.set_rows(state["rows"], int(state["num_rows"]))
+            num_actions = self.game.num_distinct_actions()
+            self._sampler.table.set_rows(state["rows"], int(state["num_rows"]), num_actions)
         else:
             self._sampler.numbers[:] = state["numbers"]
         self.iterations = int(state["iterations"])

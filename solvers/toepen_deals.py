@@ -22,6 +22,7 @@ from cardtable.player import Player
 from cardtable.randomness import generator
 from cardtable.spiel import CardGame
 from solvers.arrays.memory import allowed_bytes, require_memory
+from solvers.learning.states import MOST, require_state
 from solvers.learning.trainer import game_identity, require_iterations
 from solvers.toepen import deal_walk as walk
 from solvers.toepen.block_player import block_player
@@ -32,9 +33,11 @@ from solvers.toepen.blocks import (
     PLACES,
     START,
     Blocks,
+    block_lengths,
     enter_all,
     free_slots,
     order_of,
+    require_views,
     seat_of,
     turn_of,
 )
@@ -44,6 +47,7 @@ from solvers.toepen.views import NO_MEMORY, NUM_SEEN, Abstraction, suit_numbers
 from toepen_spiel import rules as toepen
 from toepen_spiel import state as slots
 
+FIRST_VIEWS = 1 << 16
 CHUNK = 1 << 14  # deals between two looks at weights and memory
 FIRST_NUMBERS = 1 << 22
 WEIGHT = 1e-3  # of an iteration in the average, times its number: sums of millions stay small
@@ -71,7 +75,7 @@ class DealSolver:
         self._max_memory_bytes = max_memory_bytes
         self._histories = betting_histories(hand_size, betting)
         self._memory, classes = abstraction.arrays()
-        self._slots = free_slots(1 << 16)
+        self._slots = free_slots(FIRST_VIEWS)
         self._regrets, self._averages = np.zeros(FIRST_NUMBERS, np.float32), np.zeros(FIRST_NUMBERS, np.float32)
         self._size = np.zeros(2, np.int64)
         # The walk plays the cards; bets are vectors. So its states are of the game without betting.
@@ -127,13 +131,23 @@ class DealSolver:
                 larger[: self._size[0]] = getattr(self, name)[: self._size[0]]
                 setattr(self, name, larger)
 
+    def _views(self) -> np.ndarray:
+        """The entries of all views, in the order of their blocks: that of the slots is another after `set_state`."""
+        entries = self._slots[self._slots[:, START] != FREE]
+        order = (entries[:, PLACES], entries[:, CONTEXT], self._lengths(entries), entries[:, START])
+        return np.ascontiguousarray(entries[np.lexsort(order)])
+
+    def _lengths(self, entries: np.ndarray) -> np.ndarray:
+        """How many regrets each view has; none, if it is the other's turn in a game without bets."""
+        return block_lengths(entries, self._histories, 2 * self._histories.bets, self._histories.after)
+
     def blocks(self, most_views: int | None = None) -> Blocks:
         """The average policy; it goes by the stake and who bet last, not by the order of the bets.
 
         With `most_views` only so many views are kept, those where the player's own choices lead most often: whoever
         hardly ever gets somewhere loses little by playing at random there.
         """
-        entries = self._slots[self._slots[:, START] != FREE]
+        entries = self._views()
         if most_views is not None and len(entries) > most_views:
             weights = _weights(entries, self._averages, self._histories)
             entries = entries[np.sort(np.argsort(-weights, kind="stable")[:most_views])]
@@ -158,30 +172,55 @@ class DealSolver:
         return {
             "identity": self.identity(),
             "iterations": self.iterations,
-            "slots": self._slots.copy(),
+            "views": self._views(),
             "regrets": self._regrets[:used].copy(),
             "averages": self._averages[:used].copy(),
-            "size": self._size.copy(),
             "generator": self._work.generator.copy(),
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Goes back to a state of `get_state`; ValueError if it is one of another solver."""
+        """Goes back to a state of `get_state`; ValueError, and nothing changed, if it is one of another solver."""
         if state.get("identity") != self.identity():
             raise ValueError(f"the solver state is one of {state.get('identity')}, not of {self.identity()}")
-        found, used = state["slots"], int(state["size"][0])
-        entries = found[found[:, START] != FREE] if found.ndim == 2 and found.shape[1] == self._slots.shape[1] else None
-        if entries is None or len(found) & len(found) - 1 or len(entries) != state["size"][1]:
-            raise ValueError("the views of the solver state are not a table")
-        if not (len(state["regrets"]) == len(state["averages"]) == used) or (entries[:, START] >= used).any():
-            raise ValueError("the numbers of the solver state are not those of its views")
-        self._slots = np.ascontiguousarray(found, np.int64).copy()
+        like = {"iterations": 0, "views": self._slots, "regrets": self._regrets, "averages": self._averages}
+        require_state(state, {**like, "generator": self._work.generator}, dict.fromkeys(list(like)[1:], MOST))
+        views, used = state["views"], len(state["regrets"])
+        self._require_views(views, used)
+        if len(state["averages"]) != used:
+            raise ValueError("the solver state has not as many averages as regrets")
+        self._slots = free_slots(max(len(views), FIRST_VIEWS))
+        enter_all(views, self._slots)
         length = max(FIRST_NUMBERS, used + int(self._work.room[0]))
         self._regrets, self._averages = np.zeros(length, np.float32), np.zeros(length, np.float32)
         self._regrets[:used], self._averages[:used] = state["regrets"], state["averages"]
-        self._size[:] = state["size"]
+        self._size[[walk.USED_NUMBERS, walk.USED_VIEWS]] = used, len(views)
         self._work.generator[:] = state["generator"]
         self.iterations = int(state["iterations"])
+
+    def _require_views(self, views: np.ndarray, used: int) -> None:
+        """ValueError unless these are views of the game, whose blocks lie one behind the other in so many numbers."""
+        histories = self._histories
+        require_views(views, histories)
+        lengths = self._lengths(views)
+        follows_on = np.array_equal(views[:, START], np.cumsum(lengths) - lengths) and lengths.sum() == used
+        if not follows_on or not _labels_fit(views, histories, self._follow_suit):
+            raise ValueError("the views of the solver state are not a table of its numbers")
+
+
+@compiled
+def _labels_fit(views, histories, follow_suit):
+    """Whether all views have as many labels as their places tell."""
+    labels, shares = np.zeros(64, np.int64), np.zeros(64, np.int64)
+    last = len(histories.mover) - 2
+    for row in range(len(views)):
+        context = views[row, CONTEXT]
+        turn, order = turn_of(context), order_of(context)
+        expected = 1
+        if histories.mover[turn, order] == seat_of(context) and turn != last:
+            expected = positions_of(views[row, PLACES], turn % 2 == 0, follow_suit, labels, shares)[1]
+        if views[row, LABELS] != expected:
+            return False
+    return True
 
 
 @compiled

@@ -59,6 +59,7 @@ SMALL_LARGE = (
     "--games=50",
 )
 TRAINED = ("--context_sizes=8", "--head_sizes=8", "--checkpoint_seconds=0.1", "--distil_iterations=10")
+LEARNER = (*TRAINED[:-1], "--iterations=20", "--games=16", "--deals=20", "--memory_rows=200", "--training_steps=5")
 KINDS: dict[str, Kind] = {
     "cfr_plus": _solve("cfr_plus", "leduc_poker", 60_000, True),
     "tree_cfr": _solve("tree_cfr", "leduc_poker", 2_000, True),
@@ -68,6 +69,8 @@ KINDS: dict[str, Kind] = {
     "deep_cfr, tabulated": _deep("kuhn_poker", 60, "--traversals=200", "--strategy_training_steps=50"),
     "deep_cfr, levels": _deep("python_kuhn_collab", 12, "--engine=levels", *SMALL_LARGE, "--strategy_memory_rows=5000"),
     "train": Kind("train", ("--game=python_kuhn_collab", "--iterations=30", "--games=64", "--deals=20", *TRAINED)),
+    "train, dqn": Kind("train", ("--game=python_kuhn_collab", "--learner=dqn", *LEARNER)),
+    "train, nfsp": Kind("train", ("--game=python_toepen(suits=2,ranks=2,hand_size=2)", "--learner=nfsp", *LEARNER)),
     "tournament": Kind(
         "tournament", (GONGZHU, "--players=random,if,monte_carlo(worlds=2)", "--deals=48", "--checkpoint_seconds=0")
     ),

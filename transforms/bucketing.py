@@ -72,6 +72,7 @@ def bucketed_rules(rules: Rules, hand: str, history: str, name: str = "the game"
         forgetting=None,
         features=None,  # they tell what is to be forgotten
         moves=None,
+        moves_inside=rules.moves or rules.moves_inside,
         recall=None,
         origin=Origin(rules.origin.rules if rules.origin else rules, label),
         weighted_deals=None if deals is None else deals._replace(make=functools.partial(_with_slots, deals.make, kept)),

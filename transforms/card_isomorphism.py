@@ -78,6 +78,7 @@ def isomorphic_rules(rules: Rules, method: str = "orbit", name: str = "the game"
         "symmetry": None,
         "features": None,  # actions have other names now
         "moves": None,
+        "moves_inside": rules.moves or rules.moves_inside,
         "recall": None,
     }
     if method == "thesis":

@@ -81,6 +81,7 @@ def oracle_rules(
         max_chance_outcomes=max(rules.max_chance_outcomes, int(rules.root[deck.DECK_CARDS]).bit_count()),
         max_chance_nodes=rules.max_chance_nodes + rules.max_game_length,
         moves=None,  # chance acts between them
+        moves_inside=rules.moves or rules.moves_inside,
         recall=None,
         interchangeable_suits=(),  # renaming the dealt cards would not rename the signal
         symmetry=None,

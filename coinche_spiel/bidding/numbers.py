@@ -48,7 +48,7 @@ def read_numbers(path: Path = FILE) -> dict[str, Numbers]:
     found = read_json(path, "the numbers of a bidder")
     try:
         return {kind: numbers_from(found[kind]) for kind in KINDS}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UserError(f"{path} does not hold the numbers of a bidder: {error}") from None
 
 

@@ -117,6 +117,14 @@ def controlled(found: np.ndarray, control: np.ndarray, mean: float, error: float
     return Estimate(rest.mean, math.hypot(rest.standard_error, slope * error), rest.n)
 
 
+COLUMNS_7: dict[str, type] = {
+    **dict.fromkeys(("sub-game", "learnt from", "agent", "set-up", "seat 0", "s.e."), str),
+    **dict.fromkeys(("without control", "won %", "paper"), str),
+    "games": int,
+}
+COLUMNS_6: dict[str, type] = dict.fromkeys(("A", "B", "seat 0", "s.e.", "won %", "paper"), str)
+
+
 class Tables:
     """Measures agents in the set-ups of a sub-game, row by row; rows that `kept` has are not measured again."""
 
@@ -133,7 +141,9 @@ class Tables:
     def table_7(self, agents: Sequence[str]) -> list[dict[str, Any]]:
         """One row for each agent and set-up; those that learnt from the same company stand together."""
         return [
-            self._kept.once(f"table 7, {self._subgame}, {setup}, {name}", functools.partial(self._row_7, name, setup))
+            self._kept.once(
+                f"table 7, {self._subgame}, {setup}, {name}", COLUMNS_7, functools.partial(self._row_7, name, setup)
+            )
             for name in sorted(agents, key=learnt_from)
             for setup in SETUPS[self._subgame]
         ]
@@ -157,7 +167,7 @@ class Tables:
     def table_6(self, agents: Sequence[str]) -> list[dict[str, Any]]:
         """Standard-Cego, all pairs: A in seat 0, B in seat 1."""
         return [
-            self._kept.once(f"table 6, {one}, {other}", functools.partial(self._row_6, one, other))
+            self._kept.once(f"table 6, {one}, {other}", COLUMNS_6, functools.partial(self._row_6, one, other))
             for one, other in itertools.permutations(agents, 2)
         ]
 

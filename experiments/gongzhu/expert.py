@@ -19,10 +19,11 @@ import numpy as np
 from cardtable.executors import Executor
 from cardtable.files import read_arrays, read_tensors, write_arrays, write_tensors
 from cardtable.parameters import UserError
-from cardtable.player import compiled_players, find_player
+from cardtable.player import compiled_players, find_player, legal_mask
 from cardtable.search.flat import FlatSearch
 from cardtable.search.networks import require_network
 from cardtable.spiel import CardGame
+from cardtable.ways import walked, ways_to
 from gongzhu_spiel.network import pack
 from gongzhu_spiel.rollouts import flat_rows
 from solvers.imitation.examples import Examples, Teacher, taught
@@ -117,22 +118,34 @@ class Workshop:
         for first in range(0, games, PART):
             file = self.folder / f"{name}_{first // PART}.npz"
             if not file.exists():
-                part = taught(teacher, range(first, min(first + PART, games)), self.executor, name)
-                write_arrays(file, part._asdict())
+                save_examples(
+                    file, self.game, taught(teacher, range(first, min(first + PART, games)), self.executor, name)
+                )
             parts.append(load_examples(file, self.game, teacher.values_rows is not None))
         return Examples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def save_examples(file: Path, game: CardGame, examples: Examples) -> None:
+    write_arrays(file, {"ways": ways_to(game.rules, examples.states), "targets": examples.targets})
 
 
 def load_examples(file: Path, game: CardGame, of_values: bool) -> Examples:
     """Examples that were filed, of values or of choices; UserError if they are others."""
     found = read_arrays(file, "examples of an interrupted run")
-    states, targets = (found.get(name, np.empty(0)) for name in Examples._fields)
-    sound = states.ndim == 2 and states.shape[1] == game.rules.state_size and states.dtype == np.int64
-    actions = game.rules.num_distinct_actions
-    shape, kind = ((actions,), np.float32) if of_values else ((), np.int64)
-    sound = sound and targets.shape == (len(states), *shape) and targets.dtype == kind and not np.isinf(targets).any()
-    if not sound or (not of_values and ((targets < 0) | (targets >= actions)).any()):
-        raise UserError(f"{file} is damaged; delete it to play these games again")
+    rules = game.rules
+    try:
+        states = walked(rules, found.get("ways", np.empty(0)), PART * rules.max_game_length)
+        targets = found.get("targets", np.empty(0))
+        legal = legal_mask(rules, states, np.arange(len(states)))
+        if targets.dtype != (np.float32 if of_values else np.int64) or len(targets) != len(states):
+            raise ValueError("they are others")
+        if not legal.any(axis=1).all():
+            raise ValueError("there are positions in which nobody is to move")
+        told = np.isfinite(targets) if of_values else np.arange(legal.shape[1]) == targets[:, None]
+        if told.shape != legal.shape or (told & ~legal).any() or not told.any(axis=1).all() or np.isinf(targets).any():
+            raise ValueError("they are not about what is legal")
+    except ValueError as error:
+        raise UserError(f"{file} is damaged ({error}); delete it to play these games again") from None
     return Examples(states, targets)
 
 

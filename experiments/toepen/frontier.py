@@ -42,10 +42,34 @@ class Plan(NamedTuple):
     save: bool = False  # the policy, as a player, in a folder of its own
 
 
+# What stands in the rows of `Solved`; where a size was too large there is a note instead of figures.
+COUNTED: dict[str, type] = {"terminals": int, "information_sets": int}
+TOO_LARGE_COLUMNS: dict[str, type] = dict.fromkeys(("size", "engine", "solved", "note"), str)
+COLUMNS: dict[str, type] = {
+    **dict.fromkeys(("size", "engine", "solved", "peak_memory"), str),
+    **COUNTED,
+    "iterations": int,
+    **dict.fromkeys(("nash_conv", "value", "build_seconds", "solve_seconds"), float),
+}
+HAND_COLUMNS: dict[str, type] = {"size": str, "hand": str, "probability": float, "value": float, "bets": float}
+BET_COLUMNS: dict[str, type] = {
+    "size": str,
+    "stake": int,
+    **dict.fromkeys(("reached", "losers_bet", "winners_bet", "bluffs_of_bets"), float),
+    **dict.fromkeys(("indifferent_at", "called", "indifferent_at_calls"), float),
+}
+
+
 class Solved(NamedTuple):
     row: dict[str, Any]  # of the frontier table
     hands: list[dict[str, Any]]  # of the first player
     last_bets: list[dict[str, Any]]
+
+    def columns(self) -> dict[str, type]:
+        """What its row must have."""
+        if self.row.get("solved") != "no":
+            return COLUMNS
+        return TOO_LARGE_COLUMNS | (COUNTED if set(COUNTED) & set(self.row) else {})
 
 
 def solve(plan: Plan, size: str) -> Solved:

@@ -28,9 +28,10 @@ from solvers.alpha_zero.network import SCALE, forward, new_tensors, parameters, 
 from solvers.alpha_zero.players import network_evaluator, open_player
 from solvers.alpha_zero.settings import AlphaZeroSettings
 from solvers.alpha_zero.views import view_of
-from solvers.learning.states import require_state
+from solvers.learning.states import require_numbers, require_state, with_positions, with_ways
 from solvers.learning.trainer import game_identity, require_iterations
 
+POSITIONS = "memory.states"
 BETAS, EPSILON = (0.3, 0.999), 1e-7  # of Adam, as in the authors' program
 
 
@@ -176,6 +177,9 @@ class AlphaZeroTrainer:
         return {**game_identity(self.game), "settings": vars(self.settings), "seed": self.seed}
 
     def get_state(self) -> dict[str, Any]:
+        return with_ways(self._state(), self.game.rules, [POSITIONS])
+
+    def _state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"iterations": self.iterations, "steps": self._steps, **self._losses_as_state()}
         for kind, arrays in (("weight", self.tensors), ("mean", self._means), ("square", self._squares)):
             state |= {f"{kind}.{name}": array.copy() for name, array in arrays.items()}
@@ -185,10 +189,18 @@ class AlphaZeroTrainer:
         return state
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        most = {"memory.counts": self.settings.kept}
-        rows = int(np.sum(state["memory.counts"])) if "memory.counts" in state else 0
-        most |= {f"memory.{name}": rows for name in self._empty()}
-        require_state(state, self.get_state(), most, ("policy_loss", "value_loss"))
+        rules = self.game.rules
+        most_rows = self.settings.kept * self.settings.games * rules.max_game_length
+        most = {"memory.counts": self.settings.kept} | {f"memory.{name}": most_rows for name in self._empty()}
+        state = with_positions(state, rules, {POSITIONS: most_rows})
+        require_state(state, self._state(), most, ("policy_loss", "value_loss"))
+        counts, positions = state["memory.counts"], state[POSITIONS]
+        require_numbers("memory.counts", counts, 0, most_rows)
+        if any(len(state[f"memory.{name}"]) != counts.sum() for name in self._empty()):
+            raise ValueError("memory of the solver state has not as many rows as memory.counts says")
+        legal = state["memory.legal"]
+        if (legal != legal_mask(rules, positions, np.arange(len(positions)))).any() or not legal.any(axis=1).all():
+            raise ValueError("memory.legal of the solver state is not what is legal")
         self.iterations, self._steps = int(state["iterations"]), int(state["steps"])
         self._losses = {name: float(state[name]) for name in self._losses}
         for kind, arrays in (("weight", self.tensors), ("mean", self._means), ("square", self._squares)):

@@ -19,7 +19,7 @@ from solvers.learning.action_values import shape_for
 from solvers.learning.actor import Chunk, require_seatings
 from solvers.learning.company import Seating
 from solvers.learning.players import Saved, value_player, write_values
-from solvers.learning.states import require_state
+from solvers.learning.states import require_state, with_positions, with_ways
 from solvers.learning.trainer import game_identity, require_iterations
 
 NO_SCALE = 1e-6  # of targets that are all alike
@@ -128,6 +128,10 @@ class GameLearner:
         """Networks and memories by name, each with state, require_state and set_state."""
         raise NotImplementedError
 
+    def _positions(self) -> dict[str, int]:
+        """Which parts of the state are positions, and how many there may be."""
+        return {}
+
     def _own_state(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in (*COUNTED, "scale", "loss")}
 
@@ -136,14 +140,19 @@ class GameLearner:
         state = {"identity": self.identity(), **self._own_state()}
         for name, part in self._state_parts():
             state |= part.state(name)
-        return state
+        return with_ways(state, self.rules, self._positions())
+
+    def _require(self, state: Mapping[str, Any]) -> None:
+        """ValueError unless it is a state of this trainer."""
+        require_state(state, self._own_state(), gaps=("loss",))
+        for name, part in self._state_parts():
+            part.require_state(name, state)
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         if state.get("identity") != self.identity():
             raise ValueError(f"the checkpoint is of {state.get('identity')}, this trainer is of {self.identity()}")
-        require_state(state, self._own_state(), gaps=("loss",))
-        for name, part in self._state_parts():
-            part.require_state(name, state)
+        state = with_positions(state, self.rules, self._positions())
+        self._require(state)
         for name, part in self._state_parts():
             part.set_state(name, state)
         for name in COUNTED:

@@ -1,7 +1,8 @@
 """States that come from a file, looked at before anything is changed by them.
 
 A trainer hands over what a state of it looks like: its own arrays and values. A state fits if it has the same names,
-types and shapes, and numbers that are numbers.
+types and shapes, and numbers that are numbers. Positions are no numbers like others, as compiled code believes them: a
+state holds the ways that lead to them (`cardtable.ways`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+
+from cardtable.rules import Rules
+from cardtable.ways import choices, walked, ways_to
 
 MOST = 1 << 53  # of anything counted
 
@@ -41,6 +45,28 @@ def require_numbers(name: str, array: np.ndarray, lowest: int, highest: int) -> 
     """ValueError unless all whole numbers of an array lie between two, both included: places in something else."""
     if array.size and not (lowest <= array.min() and array.max() <= highest):
         raise ValueError(f"{name} of the solver state has numbers outside of {lowest} to {highest}")
+
+
+def with_ways(state: Mapping[str, Any], rules: Rules, positions: Collection[str]) -> dict[str, Any]:
+    """The same state with ways in the place of positions: as it is handed over, and filed."""
+    return {**state, **{name: ways_to(rules, state[name]) for name in positions}}
+
+
+def with_positions(state: Mapping[str, Any], rules: Rules, most_rows: Mapping[str, int]) -> dict[str, Any]:
+    """The positions, each of so many at most, in the place of the ways to them; ValueError if they are none."""
+    found = dict(state)
+    for name in sorted(set(most_rows) & set(state)):
+        try:
+            found[name] = walked(rules, state[name], most_rows[name])
+        except ValueError as error:
+            raise ValueError(f"{name} of the solver state: {error}") from None
+    return found
+
+
+def require_choices(name: str, rules: Rules, positions: np.ndarray, counts: np.ndarray) -> None:
+    """ValueError unless there is a choice in every position, among as many legal actions as it says."""
+    if (counts < 1).any() or (choices(rules, positions) != counts).any():
+        raise ValueError(f"{name} of the solver state is not how many legal actions there are")
 
 
 def _array_problem(value: Any, own: np.ndarray, most_rows: int | None, gaps: bool) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from solvers.arrays.memory import require_room
-from solvers.learning.states import require_numbers, require_state
+from solvers.learning.states import require_state
 
 
 class Ring:
@@ -51,8 +51,6 @@ class Ring:
         require_state(state, {**like, f"{name}.added": self.added}, dict.fromkeys(like, self.rows))
         if {len(state[column]) for column in like} != {min(int(state[f"{name}.added"]), self.rows)}:
             raise ValueError(f"{name} of the solver state has not as many rows as were added")
-        if f"{name}.place" in like:
-            require_numbers(f"{name}.place", state[f"{name}.place"], 0, 1 << 20)
 
     def set_state(self, name: str, state: Mapping[str, Any]) -> None:
         self.added = int(state[f"{name}.added"])

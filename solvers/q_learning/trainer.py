@@ -18,7 +18,7 @@ policy, which is what NFSP is judged by.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +31,7 @@ from solvers.learning.actor import Acting, Mind, Seating
 from solvers.learning.game_learner import GameLearner
 from solvers.learning.players import Saved
 from solvers.learning.rows import all_actions, chosen_actions
+from solvers.learning.states import require_choices
 from solvers.learning.trainer import rehearse
 from solvers.q_learning.lessons import Lessons, Transitions, collect
 from solvers.q_learning.memory import Ring
@@ -162,13 +163,31 @@ class QLearning(GameLearner):
     def _own_state(self) -> dict[str, Any]:
         return {**super()._own_state(), "steps": self._steps}
 
-    def set_state(self, state: Any) -> None:
+    def _memories(self) -> dict[str, Ring]:
+        return {"memory": self._memory, **({"own": self._decisions} if self.policy else {})}
+
+    def _positions(self) -> dict[str, int]:
+        held = {"memory.state": self._memory, "memory.next": self._memory, "own.state": self._decisions}
+        return {name: memory.rows for name, memory in held.items() if name.partition(".")[0] in self._memories()}
+
+    def _require(self, state: Mapping[str, Any]) -> None:
+        super()._require(state)
+        for name in self._memories():
+            counts, places = state[f"{name}.count"], state[f"{name}.place"]
+            require_choices(f"{name}.count", self.rules, state[f"{name}.state"], counts)
+            if ((places < 0) | (places >= counts)).any():
+                raise ValueError(f"{name}.place of the solver state has numbers that are no places of legal actions")
+        goes_on = np.flatnonzero(state["memory.next_count"])
+        counts = state["memory.next_count"][goes_on]
+        require_choices("memory.next_count", self.rules, state["memory.next"][goes_on], counts)
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
         self._steps = int(state["steps"])
 
     def _state_parts(self) -> list[tuple[str, Any]]:
-        parts = [("network", self.learner), ("target", self._target), ("memory", self._memory)]
-        return [*parts, ("policy", self.policy), ("own", self._decisions)] if self.policy else parts
+        networks = {"network": self.learner, "target": self._target, **({"policy": self.policy} if self.policy else {})}
+        return [*networks.items(), *self._memories().items()]
 
 
 def likelihood_gradient(batch: Batch, counts: np.ndarray, places: np.ndarray) -> Gradient:

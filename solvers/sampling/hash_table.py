@@ -151,8 +151,8 @@ def _enter_all(words, slots, used_words, key_words):
 
 
 @compiled
-def _rows_are_sound(words, numbers, num_rows, key_words, longest_row):
-    """Whether the words are so many rows, none of them longer than allowed, with finite numbers."""
+def _rows_are_sound(words, numbers, num_rows, key_words, num_actions, longest_row):
+    """Whether the words are so many rows, none of them longer than allowed, with finite numbers and known actions."""
     start = 0
     for _ in range(num_rows):
         if start >= len(words):
@@ -163,8 +163,13 @@ def _rows_are_sound(words, numbers, num_rows, key_words, longest_row):
         end = start + row_length(key_words, count)
         if end - start > longest_row or end > len(words):
             return False
-        for number in range(start + 1 + key_words, start + 1 + key_words + 2 * count):
+        action_words = start + 1 + key_words + 2 * count
+        for number in range(start + 1 + key_words, action_words):
             if not np.isfinite(numbers[number]):
+                return False
+        for action in range(count):
+            word = words[action_words + action // ACTIONS_PER_WORD]
+            if word >> ACTION_BITS * (action % ACTIONS_PER_WORD) & ((1 << ACTION_BITS) - 1) >= num_actions:
                 return False
         start = end
     return start == len(words)
@@ -285,10 +290,14 @@ class InformationTable:
         """A copy of all rows: what a checkpoint needs."""
         return self.words[: self.used_words].copy()
 
-    def set_rows(self, rows: np.ndarray, num_rows: int) -> None:
-        """Replaces everything by the rows of another table of the same kind; ValueError if they cannot be that."""
+    def set_rows(self, rows: np.ndarray, num_rows: int, num_actions: int = 1 << ACTION_BITS) -> None:
+        """Replaces everything by the rows of another table of the same kind; ValueError if they cannot be that.
+
+        All actions of the game are below `num_actions`.
+        """
         rows = np.ascontiguousarray(rows, np.int64)
-        if not _rows_are_sound(rows, rows.view(np.float64), num_rows, self.key_words, self.longest_row):
+        numbers = rows.view(np.float64)
+        if not _rows_are_sound(rows, numbers, num_rows, self.key_words, num_actions, self.longest_row):
             raise ValueError(f"{len(rows)} words are not {num_rows} rows of an information table")
         self._set_words(np.empty(max(4096, len(rows) + 2 * self.longest_row), np.int64))
         self.words[: len(rows)] = rows

@@ -29,9 +29,11 @@ from solvers.toepen.blocks import (
     SLOT_WORDS,
     START,
     Blocks,
+    block_lengths,
     enter_all,
     free_slots,
     order_of,
+    require_views,
     seat_of,
     slot_of,
     turn_of,
@@ -286,13 +288,6 @@ def _share_out(entries, histories, chances):
                 chances[history + label * after] /= total
 
 
-def _lengths(entries: np.ndarray, histories: Histories, bets: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """How many numbers each view has, if a turn has so many."""
-    turn, order, seat = turn_of(entries[:, CONTEXT]), order_of(entries[:, CONTEXT]), seat_of(entries[:, CONTEXT])
-    plays = (histories.mover[turn, order] == seat) & (entries[:, LABELS] > 1) & (turn < histories.turns - 1)
-    return bets[turn, order] + np.where(plays, entries[:, LABELS] * after[turn, order], 0)
-
-
 def _histories(game: CardGame) -> Histories:
     return betting_histories(int(game.rules.root[HAND_SIZE]), bool(game.rules.root[BETTING_SLOT]))
 
@@ -304,7 +299,7 @@ def _saved_arrays(game: CardGame, blocks: Blocks) -> dict[str, np.ndarray]:
     entries = blocks.slots[blocks.slots[:, START] != FREE]
     entries = np.ascontiguousarray(entries[np.lexsort((entries[:, PLACES], entries[:, CONTEXT]))])
     steps = np.rint(blocks.numbers * STEPS).astype(np.uint8)
-    numbers = np.zeros(int(_lengths(entries, histories, kinds.num_bets, kinds.num_after).sum()), np.uint8)
+    numbers = np.zeros(int(block_lengths(entries, histories, kinds.num_bets, kinds.num_after).sum()), np.uint8)
     _exchange(entries, histories, kinds, steps, numbers, True)
     return {
         "places": np.diff(entries[:, PLACES], prepend=0),
@@ -340,14 +335,12 @@ def _blocks_of(game: CardGame, arrays: Mapping[str, np.ndarray], abstraction: Ab
         raise ValueError("its arrays do not fit together")
     entries = np.zeros((len(places), SLOT_WORDS), np.int64)
     entries[:, PLACES], entries[:, CONTEXT], entries[:, LABELS] = np.cumsum(places), np.cumsum(context), labels
-    turn, order = turn_of(entries[:, CONTEXT]), order_of(entries[:, CONTEXT])
-    if (turn >= histories.turns).any() or (order >= 1 << turn // 2).any() or (entries[:, LABELS] < 1).any():
-        raise ValueError("it has views that cannot be")
-    if _lengths(entries, histories, kinds.num_bets, kinds.num_after).sum() != len(numbers):
+    require_views(entries, histories)
+    if block_lengths(entries, histories, kinds.num_bets, kinds.num_after).sum() != len(numbers):
         raise ValueError(f"{len(numbers)} numbers do not fit its views")
     if (numbers > STEPS).any():
         raise ValueError("it has probabilities above one")
-    lengths = _lengths(entries, histories, histories.bets, histories.after)
+    lengths = block_lengths(entries, histories, histories.bets, histories.after)
     entries[:, START] = np.cumsum(lengths) - lengths
     by_history = np.zeros(int(lengths.sum()), np.uint8)
     _exchange(entries, histories, kinds, by_history, numbers, False)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardtable.compiled import compiled
+from solvers.toepen.histories import Histories
 from solvers.toepen.views import NO_MEMORY, ORDER_BITS, SEAT_SHIFT, TURN_BITS, Abstraction
 
 PLACES, CONTEXT, START, LABELS = range(4)  # columns of slots
@@ -61,6 +62,20 @@ def turn_of(context):
 @compiled
 def order_of(context):
     return context & (1 << ORDER_BITS) - 1
+
+
+def require_views(entries: np.ndarray, histories: Histories) -> None:
+    """ValueError unless entries that come from a file are of turns and orders that there are, with a label at least."""
+    turn, order = turn_of(entries[:, CONTEXT]), order_of(entries[:, CONTEXT])
+    if (turn >= histories.turns).any() or (order >= 1 << turn // 2).any() or (entries[:, LABELS] < 1).any():
+        raise ValueError("it has views that cannot be")
+
+
+def block_lengths(entries: np.ndarray, histories: Histories, bets: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """How many numbers each view has, if a turn has so many."""
+    turn, order, seat = turn_of(entries[:, CONTEXT]), order_of(entries[:, CONTEXT]), seat_of(entries[:, CONTEXT])
+    plays = (histories.mover[turn, order] == seat) & (entries[:, LABELS] > 1) & (turn < histories.turns - 1)
+    return bets[turn, order] + np.where(plays, entries[:, LABELS] * after[turn, order], 0)
 
 
 def free_slots(count: int) -> np.ndarray:

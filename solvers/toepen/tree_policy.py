@@ -101,14 +101,16 @@ def _lengths(histories: Any, player: int, turn: int, order: np.ndarray, num_labe
 class _Part:
     """The views of one player at one turn."""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], histories: Any, player: int, turn: int) -> None:
+    def __init__(
+        self, arrays: Mapping[str, np.ndarray], histories: Any, player: int, turn: int, key_words: int
+    ) -> None:
         keys, self.labels, order, self.numbers = (
             arrays[f"{name}.{player}.{turn}"] for name in ("keys", "labels", "orders", "numbers")
         )
         kinds = [(array.ndim, array.dtype.name) for array in (keys, self.labels, order, self.numbers)]
         if kinds != [(2, "int64"), (1, "int8"), (1, "int16"), (1, "uint16")]:
             raise ValueError("its arrays are of other kinds")
-        sound = len(keys) == len(self.labels) == len(order) and (self.labels >= 0).all()
+        sound = keys.shape == (len(order), key_words) and len(self.labels) == len(order) and (self.labels >= 0).all()
         if not sound or (order < 0).any() or (order >= 1 << turn // 2).any():
             raise ValueError("its views do not fit together")
         lengths = _lengths(histories, player, turn, order, self.labels)
@@ -126,9 +128,12 @@ def tree_player(name: str, game: CardGame, arrays: Mapping[str, np.ndarray]) -> 
     root = game.rules.root
     suits, ranks, hand_size = (int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE))
     histories = betting_histories(hand_size, True)
-    parts = [[_Part(arrays, histories, player, turn) for turn in range(histories.turns)] for player in (0, 1)]
     cards, _ = isomorphic_rules(toepen_rules(suits, ranks, hand_size, betting=False, follow_suit=True), "orbit")
     assert cards.origin is not None
+    parts = [
+        [_Part(arrays, histories, player, turn, cards.key_words) for turn in range(histories.turns)]
+        for player in (0, 1)
+    ]
     kernel, label = cards.compiled_kernel(), compile_for(cards.origin.label, LABEL_SIGNATURE)
     key, actions = np.empty(cards.key_words, np.int64), np.empty(64, np.int64)
 

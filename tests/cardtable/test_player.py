@@ -49,6 +49,7 @@ def test_names() -> None:
         ("python_gongzhu", "monte_carlo(worlds=3", "no player 'monte_carlo.* did you mean monte_carlo"),
         ("python_gongzhu", "greed(worlds=3)", "no option 'worlds'; allowed: no options"),
         ("python_gongzhu(ranks=5)", "greed", "there is no player 'greed' .* known: random, monte_carlo, a saved"),
+        ("python_cego", "", "there is no player '' for python_cego; known: random, expert, monte_carlo"),
         ("python_cego", "greed", "there is no player 'greed' for python_cego; known: random, expert, monte_carlo"),
         ("python_coinche", "storng", "there is no player 'storng' for python_coinche; did you mean strong"),
         ("python_coinche", "nothing.here:Bot", "cannot be imported"),

@@ -73,7 +73,7 @@ def test_tables_are_written(tmp_path: Path) -> None:
     assert again == [*rows[:-1], {**rows[-1], "seat 0": "kept"}]
     kept.write_text("[]")
     assert "damaged" in commands.run("experiments.cego_agents", *flags, "--resume").stderr
-    for wrong in ("--agents=expert,nobody", "--subgames=bridge"):
+    for wrong in ("--agents=expert,nobody", "--subgames=bridge", "--subgames="):
         assert commands.run("experiments.cego_agents", *flags[1:], wrong).returncode == 1
 
 

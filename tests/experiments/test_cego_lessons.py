@@ -75,3 +75,5 @@ def test_the_command(tmp_path: Path) -> None:
     assert all(f"{subgame}: {title}" in report for subgame, own in LESSONS.items() for title in own)
     assert (tmp_path / "run" / "leads.png").stat().st_size > 10_000
     assert run("experiments.cego_lessons", "--subgames=bridge").returncode == 1
+    assert run("experiments.cego_lessons", "--subgames=").returncode == 1
+    assert "--only names ''" in run("experiments.cego_ablation", "--only=").stderr

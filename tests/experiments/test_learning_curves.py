@@ -32,13 +32,19 @@ def test_curves_are_read_and_drawn(tmp_path: Path) -> None:
         (["--runs=RUN", "--names=a,b"], "one name for each"),
         (["--runs=RUN", "--measure=luck"], "has no column 'luck'"),
         (["--runs=BAD"], "not made of numbers"),
+        (["--runs=BYTES"], "it is no table"),
+        (["--runs=LONG"], "has no column 'v random'"),
     ],
 )
 def test_refuses(flags: list[str], complaint: str, tmp_path: Path) -> None:
     for name, text in (("RUN", "1,0.5,512,-1.0,0.2\n"), ("BAD", "1,0.5,x,-1.0,0.2\n")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "metrics.csv").write_text(HEAD + text)
-    flags = [flag.replace("RUN", str(tmp_path / "RUN")).replace("BAD", str(tmp_path / "BAD")) for flag in flags]
+    for name, content in (("BYTES", b"\xff\xfe\x00seconds,games"), ("LONG", b"seconds,games\n1,2,3,4\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.csv").write_bytes(content)
+    for name in ("RUN", "BAD", "BYTES", "LONG"):
+        flags = [flag.replace(name, str(tmp_path / name)) for flag in flags]
     done = commands.run("experiments.learning_curves", *flags, f"--out={tmp_path / 'out'}")
     assert done.returncode == 1
     assert complaint in done.stderr

@@ -176,6 +176,9 @@ def wrong_arrays(array: np.ndarray) -> Iterator[tuple[str, Any]]:
         yield "one entry more", np.concatenate([array, np.zeros((1, *array.shape[1:]), array.dtype)])
     if array.ndim and len(array):
         yield "one entry less", array[1:]
+    if array.ndim > 1:
+        yield "a column less", np.ascontiguousarray(array[:, 1:])
+        yield "a column more", np.concatenate([array, array[:, :1]], axis=1)
     if array.dtype.kind == "f" and array.size:
         for wrong in (np.nan, np.inf, -np.inf):
             yield str(wrong), _with_first(array, wrong)

@@ -14,8 +14,8 @@ import pyspiel
 
 import cardspiel  # noqa: F401 registers our games
 from cardtable.files import write_arrays, write_tensors
-from cardtable.match import Games, Task
-from cardtable.player import find_player, write_player_file
+from cardtable.match import Task, play_part
+from cardtable.player import find_player, legal_mask, write_player_file
 from cardtable.search.clones import save_clone
 from cardtable.search.networks import context_size
 from cardtable.spiel import CardGame
@@ -24,7 +24,7 @@ from coinche_spiel.bidding.contexts import ALL_FEATURES, SITUATIONS
 from experiments import coinche_calls, toepen_response
 from experiments.coinche import expert_table
 from experiments.coinche.bidding import deals, making
-from experiments.gongzhu.expert import load_examples
+from experiments.gongzhu.expert import load_examples, save_examples
 from experiments.running.checkpoints import load_checkpoint, save_checkpoint
 from experiments.running.filed_games import load_games, save_games
 from experiments.running.round_robin import PairResult, load_pair, save_pair
@@ -34,6 +34,7 @@ from solvers.alpha_zero.players import save_alpha_zero
 from solvers.alpha_zero.views import view_of
 from solvers.cfr import CFRSolver
 from solvers.deep_cfr.players import WEIGHTS_FILE
+from solvers.imitation.examples import Teacher, taught
 from solvers.learning import players as values
 from solvers.learning.action_values import shape_for
 from solvers.learning.inference import number_of_weights
@@ -120,9 +121,7 @@ def task() -> Task:
 
 
 def write_games(folder: Path) -> None:
-    states = np.zeros((NUM_DEALS, ours().rules.state_size), np.int64)
-    games = Games(np.zeros((NUM_DEALS, 2)), states, np.ones(2, np.int64), np.zeros(2))
-    save_games(folder / "games.npz", [games])
+    save_games(folder / "games.npz", [play_part(task(), (0, NUM_DEALS))], task(), 0)
 
 
 def write_cross_table(folder: Path) -> None:
@@ -150,9 +149,13 @@ def write_gains(folder: Path) -> None:
 
 
 def write_examples(folder: Path, of_values: bool) -> None:
-    rules = ours().rules
-    targets = np.zeros((3, rules.num_distinct_actions), np.float32) if of_values else np.zeros(3, np.int64)
-    write_arrays(folder / "examples.npz", {"states": np.zeros((3, rules.state_size), np.int64), "targets": targets})
+    random, rules = find_player("random", ours()), ours().rules
+
+    def values_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        return np.where(legal_mask(rules, states, rows), 0.0, np.nan)
+
+    teacher = Teacher(ours(), values_rows=values_rows) if of_values else Teacher(ours(), random)
+    save_examples(folder / "examples.npz", ours(), taught(teacher, range(3)))
 
 
 ARCHIVES = {

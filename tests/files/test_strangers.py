@@ -38,7 +38,6 @@ HARMLESS = re.compile(
     r"|(snapshots: one entry more|places: one entry)"  # other networks, or other shares of them
     r"|trained (slots|numbers): (one entry|-?\d)|values: one entry less"  # another policy; hands that are still to do
     r"|(seconds|figures|targets): nan|figures: (-?inf|texts)"  # not measured, or illegal; and they are texts
-    r"|states: -?\d"  # positions are believed
 )
 
 # True is 1, and a policy file says itself which game it is of.

@@ -101,6 +101,9 @@ def test_arrays_in_and_out() -> None:
     for rows, num_rows in ((table.rows()[:-1], 3), (table.rows(), 2), (table.rows(), 4), (np.zeros(30, np.int64), 3)):
         with pytest.raises(ValueError, match="rows of an information table"):
             copy.set_rows(rows, num_rows)
+    with pytest.raises(ValueError, match="rows of an information table"):
+        copy.set_rows(table.rows(), len(table), int(actions.max()))
+    copy.set_rows(table.rows(), len(table), int(actions.max()) + 1)
     assert np.array_equal(copy.contents(1).weights, weights)
 
 
