@@ -32,6 +32,7 @@ from cardtable.rules import Rules
 from cardtable.spiel import CardGame
 from solvers.sampling.hash_table import InformationTable
 from solvers.sampling.on_rules import CUMULATIVE_STRATEGY
+from solvers.toepen import asking_walk as asking
 from solvers.toepen import response_walk as walk
 from solvers.toepen import table_walk as tables
 from solvers.toepen.blocks import Blocks
@@ -93,6 +94,18 @@ class _Response:
 
     def _walk(self, seat: int) -> None:
         raise NotImplementedError
+
+    def _asking(self, shown: np.ndarray, suits_alike: bool, dtype: type) -> asking.Scratch:
+        """Room for policies that are asked position by position, and see states like `shown`."""
+        cards = self.suits * self.ranks
+        room = (1 + self.hand_size) * self.histories.width
+        most_hands = math.comb(cards - self.hand_size, self.hand_size)
+        return asking.Scratch(
+            numbers=np.zeros((len(self._work.nodes) + 1 + most_hands) * room, dtype),
+            shown=shown,
+            cards=np.zeros(self.hand_size, np.int64),
+            named=np.array([0 if suits_alike else (1 << cards) - 1], np.int64),
+        )
 
     def _start(self, hand: int, seat: int) -> None:
         require_player(seat, 2)
@@ -160,7 +173,7 @@ class TableResponse(_Response):
             kept = HISTORIES[int(rules.root[HISTORY_SLOT])]
             cards_only = (~CHOICES, *CARDS_OF_KEY)
         history_words = len(self._root) - slots.HISTORY
-        said = tables.said_in(self.histories, kept, history_words)
+        said = asking.said_in(self.histories, kept, history_words)
         masks = np.array([*cards_only, *[CARD_BITS] * (rules.key_words - len(cards_only))], np.int64)
         self._asked = tables.Asked(
             table.words,
@@ -170,20 +183,13 @@ class TableResponse(_Response):
             masks,
             *said,
             _places_of_yes(game),
+            key=np.zeros(rules.key_words, np.int64),
+            names=np.zeros(self.hand_size, np.int64),
+            chances=np.zeros((1 + self.hand_size) * self.histories.width),
         )
         self._kernel = rules.compiled_kernel().addresses()
         self._label = tables.Label(origin.label).addresses()
-        width, levels = self.histories.width, len(self._work.nodes)
-        room = (1 + self.hand_size) * width
-        most_hands = math.comb(self.suits * self.ranks - self.hand_size, self.hand_size)
-        self._scratch = tables.Scratch(
-            numbers=np.zeros((levels + 1 + most_hands) * room, dtype),
-            shown=rules.new_state(),
-            key=np.zeros(rules.key_words, np.int64),
-            cards=np.zeros(self.hand_size, np.int64),
-            names=np.zeros(self.hand_size, np.int64),
-            chances=np.zeros(room),
-        )
+        self._scratch = self._asking(rules.new_state(), suits_alike=True, dtype=dtype)
 
     def _walk(self, seat: int) -> None:
         tables.walk(self._kernel, self._label, self._asked, self._work, self._scratch, seat, self._units)
