@@ -212,12 +212,12 @@ def players_of(game: pyspiel.Game) -> list[str]:
 def _registrations(game: pyspiel.Game) -> dict[str, Registration]:
     if not isinstance(game, CardGame):
         return {}
-    own = _REGISTERED.get(_original(game).get_type().short_name, {})
-    fitting = {name: entry for name, entry in own.items() if entry.fits(_original(game))}
+    own = _REGISTERED.get(original_game(game).get_type().short_name, {})
+    fitting = {name: entry for name, entry in own.items() if entry.fits(original_game(game))}
     return {**fitting, **_REGISTERED.get(ANY_GAME, {})}
 
 
-def _original(game: CardGame) -> CardGame:
+def original_game(game: CardGame) -> CardGame:
     """The game inside all transforms."""
     while hasattr(game, "base"):
         game = game.base
@@ -245,7 +245,7 @@ def _find(text: str, game: pyspiel.Game) -> Player:
     if name in known:
         factory = known[name].factory
         make = _imported(factory) if isinstance(factory, str) else factory
-        inside = game if name in _REGISTERED.get(ANY_GAME, {}) else _original(game)
+        inside = game if name in _REGISTERED.get(ANY_GAME, {}) else original_game(game)
         player = _call(make, inside, text, options)
         return player if inside is game else _lifted(player, game)
     if name in _REGISTERED[ANY_GAME]:
@@ -414,7 +414,7 @@ def _choose_at_random(legal_actions: Callable, most_actions: int) -> Callable:
 
 def _lifted(player: Player, game: CardGame) -> Player:
     """A player of the game inside a transform: sees the position inside, and names its action as the transform does."""
-    original = _original(game).rules
+    original = original_game(game).rules
     origin = game.rules.origin
     label = None if origin is None else origin.label
     size = original.state_size

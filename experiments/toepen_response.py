@@ -4,10 +4,11 @@ python -m experiments.toepen_response --player=expert --hands=50        an estim
 python -m experiments.toepen_response --player=runs/toepen_expert --exact --executor=processes:2
 python -m experiments.toepen_response --player=places --minutes=2 --hands=50
 python -m experiments.toepen_response --player="advanced history" --minutes=2 --hands=12      one of toepen_full_game
+python -m experiments.toepen_response --player=runs/deep_cfr --size=4-8-3 --hands=12        a network, asked everywhere
 
 The value of a hand is exact. `--exact` takes one hand of each orbit of suits in both seats, weighted by the orbit's
-size (2,262 a seat in the full game): NashConv itself. `--hands` draws hands at random: an unbiased estimate. A trained
-policy and values are filed as they come; --resume goes on.
+size (2,262 a seat in the full game): NashConv itself; all hands of a policy that tells suits apart. `--hands` draws
+hands at random: an unbiased estimate. A trained policy and values are filed as they come; --resume goes on.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ import cardspiel  # noqa: F401
 from cardtable.files import read_arrays, write_arrays
 from cardtable.match import Estimate
 from cardtable.parameters import UserError
-from cardtable.player import read_player_file
-from cardtable.spiel import load_game
+from cardtable.player import find_player, read_player_file
+from cardtable.spiel import is_game, load_game
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import RunDirectory, write_csv
@@ -59,8 +60,18 @@ from solvers.toepen.block_player import load_blocks
 from solvers.toepen.blocks import FREE, SLOT_WORDS, START, Blocks
 from solvers.toepen.histories import betting_histories
 from solvers.toepen.places_table import blocks_of_table
-from solvers.toepen_response import Question, SampledTable, hand_orbits, hand_value, random_hands, require_walkable
+from solvers.toepen_response import (
+    AskedPlayer,
+    Question,
+    SampledTable,
+    all_hands,
+    hand_orbits,
+    hand_value,
+    random_hands,
+    require_walkable,
+)
 from toepen_spiel.game import EXPERT
+from transforms.lifting import transform_of
 
 FLAGS = flags.FLAGS
 CONFIDENCE = 1.96
@@ -69,7 +80,7 @@ VALUES, TRAINED = "values.npz", "trained.npz"
 UNIFORM, SHIPPED = "uniform", "expert"
 
 
-def policy(game: pyspiel.Game, hand_size: int, run: RunDirectory) -> Blocks | SampledTable:
+def policy(game: pyspiel.Game, hand_size: int, run: RunDirectory) -> Blocks | SampledTable | AskedPlayer:
     """The policy that the flags name. What is trained here is filed: trained again, it would be another."""
     if FLAGS.player == UNIFORM:
         return Blocks.nothing()
@@ -93,13 +104,31 @@ def policy(game: pyspiel.Game, hand_size: int, run: RunDirectory) -> Blocks | Sa
             write_arrays(file, {"iterations": np.array(trained.iterations), "filled": np.array(filled)})
         return SampledTable(solver.game, solver.table)
     folder = EXPERT if FLAGS.player == SHIPPED else Path(FLAGS.player)
+    if not folder.is_dir():
+        folder = Path(FLAGS.player.partition("(")[0])  # options may follow
+    if not folder.is_dir():  # a policy file, or a player of the game
+        try:
+            find_player(FLAGS.player, game)
+        except UserError as error:
+            raise UserError(f"{error}; here also {UNIFORM}, {', '.join(ABSTRACTIONS)}") from None
+        return AskedPlayer(FLAGS.player, str(game))
     head = read_player_file(folder)
-    if head["kind"] != "toepen_views":
-        raise UserError(
-            f"--player={FLAGS.player} is a saved player of the kind {head['kind']}; allowed: toepen_views (what "
-            f"experiments.toepen_expert writes), {UNIFORM}, {SHIPPED}, {', '.join(ABSTRACTIONS)}"
-        )
-    return load_blocks(folder, game, head)
+    if head["kind"] == "toepen_views":
+        return load_blocks(folder, game, head)
+    return saved_player(game, folder, head)
+
+
+def saved_player(game: pyspiel.Game, folder: Path, head: dict[str, Any]) -> AskedPlayer:
+    """A saved player that is asked position by position; it may have learned a transform of the game."""
+    made_for = game if is_game(head["game"], game) else transform_of(head["game"], game)
+    if made_for is None:
+        raise UserError(f"{folder} was made for {head['game']}; it cannot play {game}")
+    text, shapes = FLAGS.player, head["settings"].get("shapes")
+    if head["kind"] == "deep_cfr" and Path(text).is_dir() and isinstance(shapes, dict) and "strategy" in shapes:
+        # What a snapshot drawn for the whole hand does has no probabilities of single positions.
+        text = f"{folder}(average=strategy)"
+        tables.console.print(f"{folder}: its strategy network is judged, {text}")
+    return AskedPlayer(text, str(made_for))
 
 
 def new_solver(game: pyspiel.Game) -> ExternalSamplingSolver:
@@ -177,9 +206,13 @@ def main() -> None:
     names = ("player", "size", "betting", "follow_suit", "hands", "exact", "seed", "minutes", "memory")
     run = open_directory({name: FLAGS[name].value for name in names})
     question = Question(sizes, FLAGS.betting, FLAGS.follow_suit, policy(game, sizes[2], run))
+    suits_alike = True
+    if isinstance(question.policy, AskedPlayer):
+        question.response()  # says in a sentence why it cannot be walked
+        suits_alike = question.policy.suits_alike
     question.prepare()
     if FLAGS.exact:
-        hands, weights = hand_orbits(*sizes)
+        hands, weights = hand_orbits(*sizes) if suits_alike else all_hands(*sizes)
     else:
         hands = random_hands(*sizes, FLAGS.hands, FLAGS.seed)
         weights = np.full(len(hands), 1 / len(hands))
@@ -209,7 +242,9 @@ def main() -> None:
         found.append(row | {"smallest": float(numbers.min()), "largest": float(numbers.max())})
     write_csv(run.path / "nash_conv.csv", found)
     tables.show(f"{FLAGS.player} in Toepen {FLAGS.size}", found)
-    how = "all hands up to suits: exact" if FLAGS.exact else f"{len(hands)} random hands, the same in both seats"
+    how = f"{len(hands)} random hands, the same in both seats"
+    if FLAGS.exact:
+        how = "all hands up to suits: exact" if suits_alike else "all hands: exact"
     seconds = (time.process_time() - begin) / (2 * len(hands))
     text = f"{how}; {seconds:.2f} processor seconds of this process a hand and seat"
     run.write_report(
@@ -223,7 +258,8 @@ def define_flags() -> None:
     flags.DEFINE_string(
         "player",
         SHIPPED,
-        f"{UNIFORM}, {SHIPPED}, a folder of toepen_expert, or trained here: {', '.join(ABSTRACTIONS)}",
+        f"{UNIFORM}, {SHIPPED}, a folder of toepen_expert or any other player with probabilities, or trained here: "
+        f"{', '.join(ABSTRACTIONS)}",
     )
     flags.DEFINE_string("size", "4-8-4", "suits-ranks-hand size")
     flags.DEFINE_bool("betting", True, "whether there is betting")

@@ -12,7 +12,9 @@ it is
 Over a random sample of hands it is an unbiased estimate with a confidence interval.
 
 `TableResponse(game, table)` is the same for a table that sampling made in a transform of Toepen that names suits by
-their orbits (`solvers.toepen.table_walk`); it takes ten times as long, or more.
+their orbits (`solvers.toepen.table_walk`); it takes ten times as long, or more. `PlayerResponse(player, suits_alike)`
+asks any player that has probabilities, such as a network, for every position (`solvers.toepen.player_walk`), which is
+for hands of up to three cards.
 """
 
 from __future__ import annotations
@@ -27,11 +29,14 @@ import pyspiel
 
 from cardtable import deck
 from cardtable.parameters import UserError, require_player
+from cardtable.player import RANDOM, Player, find_player, original_game
 from cardtable.randomness import generator
 from cardtable.rules import Rules
-from cardtable.spiel import CardGame
+from cardtable.spiel import CardGame, load_game
 from solvers.sampling.hash_table import InformationTable
 from solvers.sampling.on_rules import CUMULATIVE_STRATEGY
+from solvers.toepen import asking_walk as asking
+from solvers.toepen import player_walk as players
 from solvers.toepen import response_walk as walk
 from solvers.toepen import table_walk as tables
 from solvers.toepen.blocks import Blocks
@@ -44,9 +49,13 @@ from toepen_spiel.abstraction import CARD_BITS, CARDS_OF_INFORMATION_KEY, CARDS_
 from toepen_spiel.rules import toepen_rules
 from transforms.bucketing import HISTORY_SLOT, BucketingGame
 from transforms.card_isomorphism import CardIsomorphismGame
+from transforms.lifting import lifted_player
+from transforms.wrapping import TransformedGame
 
 CHOICES = 255  # of the first word of a bucketing's key: how many actions there are, which goes by what is asked
 MOST_CARDS = 5  # in a hand: beyond that a single hand takes hours
+BATCH = 1 << 15  # positions that a player is asked for at once
+MOST_POSITIONS = 20_000_000  # that a player is asked for, with one hand: a minute or two for a small network
 
 
 def require_walkable(hand_size: int) -> None:
@@ -93,6 +102,18 @@ class _Response:
 
     def _walk(self, seat: int) -> None:
         raise NotImplementedError
+
+    def _asking(self, shown: np.ndarray, suits_alike: bool, dtype: type) -> asking.Scratch:
+        """Room for policies that are asked position by position, and see states like `shown`."""
+        cards = self.suits * self.ranks
+        room = (1 + self.hand_size) * self.histories.width
+        most_hands = math.comb(cards - self.hand_size, self.hand_size)
+        return asking.Scratch(
+            numbers=np.zeros((len(self._work.nodes) + 1 + most_hands) * room, dtype),
+            shown=shown,
+            cards=np.zeros(self.hand_size, np.int64),
+            named=np.array([0 if suits_alike else (1 << cards) - 1], np.int64),
+        )
 
     def _start(self, hand: int, seat: int) -> None:
         require_player(seat, 2)
@@ -142,12 +163,17 @@ class HandResponse(_Response):
         return found._replace(own=self._found().own)
 
 
+def treats_suits_alike(game: CardGame) -> bool:
+    """Whether every policy of this game does: names of suits are gone in suit orbits, and in bucketing of them."""
+    orbits = game.base if isinstance(game, BucketingGame) else game
+    return isinstance(orbits, CardIsomorphismGame) and orbits.get_parameters().get("method", "orbit") == "orbit"
+
+
 class TableResponse(_Response):
     """Best responses to the averages of a sampling solver's table, in a transform of Toepen."""
 
     def __init__(self, game: CardGame, table: InformationTable, dtype: type = np.float32) -> None:
-        orbits = game.base if isinstance(game, BucketingGame) else game
-        if not isinstance(orbits, CardIsomorphismGame) or orbits.get_parameters().get("method", "orbit") != "orbit":
+        if not treats_suits_alike(game):
             raise UserError(
                 f"{game} tells suits apart; allowed: python_card_isomorphism(method=orbit), and bucketing of it"
             )
@@ -160,7 +186,7 @@ class TableResponse(_Response):
             kept = HISTORIES[int(rules.root[HISTORY_SLOT])]
             cards_only = (~CHOICES, *CARDS_OF_KEY)
         history_words = len(self._root) - slots.HISTORY
-        said = tables.said_in(self.histories, kept, history_words)
+        said = asking.said_in(self.histories, kept, history_words)
         masks = np.array([*cards_only, *[CARD_BITS] * (rules.key_words - len(cards_only))], np.int64)
         self._asked = tables.Asked(
             table.words,
@@ -170,23 +196,91 @@ class TableResponse(_Response):
             masks,
             *said,
             _places_of_yes(game),
+            key=np.zeros(rules.key_words, np.int64),
+            names=np.zeros(self.hand_size, np.int64),
+            chances=np.zeros((1 + self.hand_size) * self.histories.width),
         )
         self._kernel = rules.compiled_kernel().addresses()
         self._label = tables.Label(origin.label).addresses()
-        width, levels = self.histories.width, len(self._work.nodes)
-        room = (1 + self.hand_size) * width
-        most_hands = math.comb(self.suits * self.ranks - self.hand_size, self.hand_size)
-        self._scratch = tables.Scratch(
-            numbers=np.zeros((levels + 1 + most_hands) * room, dtype),
-            shown=rules.new_state(),
-            key=np.zeros(rules.key_words, np.int64),
-            cards=np.zeros(self.hand_size, np.int64),
-            names=np.zeros(self.hand_size, np.int64),
-            chances=np.zeros(room),
-        )
+        self._scratch = self._asking(rules.new_state(), suits_alike=True, dtype=dtype)
 
     def _walk(self, seat: int) -> None:
         tables.walk(self._kernel, self._label, self._asked, self._work, self._scratch, seat, self._units)
+
+
+class PlayerResponse(_Response):
+    """Best responses to any player of Toepen that has probabilities, which is asked for many positions at once."""
+
+    def __init__(self, player: Player, suits_alike: bool, dtype: type = np.float32) -> None:
+        if player.probabilities_rows is None:
+            raise UserError(f"the player {player.name!r} chooses actions, but has no probabilities for them")
+        rules = player.game.rules
+        super().__init__(rules, dtype)
+        positions = most_positions(self.suits * self.ranks, self.hand_size, self.histories)
+        if positions > MOST_POSITIONS:
+            raise UserError(
+                f"{player.name} is asked for every position, and with one hand of {player.game} there are up to "
+                f"{positions:,}; allowed: {MOST_POSITIONS:,}, which is more than three cards of the full deck take"
+            )
+        self._ask, self._dtype = player.probabilities_rows, dtype
+        said = asking.said_in(self.histories, "exact", len(self._root) - slots.HISTORY)
+        self._most = self._most_of_a_node()
+        self._questions = players.Questions(
+            *said,
+            states=np.zeros((BATCH + self._most, rules.state_size), np.int64),
+            answers=np.zeros(0, dtype),
+            place=np.zeros(players.PLACE_WORDS, np.int64),
+        )
+        self._scratch = self._asking(rules.new_state(), suits_alike, dtype)
+
+    def _most_of_a_node(self) -> int:
+        """The most positions that one node asks about: all his hands, and her own."""
+        unseen, found = self.suits * self.ranks - self.hand_size, 0
+        for turn in range(self.histories.turns):
+            hands = math.comb(unseen - turn // 2, self.hand_size - turn // 2)
+            found = max(found, (hands + 1) * int((self.histories.bets + self.histories.after)[turn].max()))
+        return found
+
+    def value(self, hand: int, seat: int) -> HandValue:
+        answers = [np.zeros(0, self._dtype)]
+        self._begin(hand, seat)
+        place = self._questions.place
+        while place[players.LEVEL] >= 0:
+            self._walk(seat)
+            answers.append(self._answers(int(place[players.ASKED])))
+            place[players.ASKED] = 0
+        self._begin(hand, seat)
+        place[players.ANSWERED] = 1
+        self._questions = self._questions._replace(answers=np.concatenate(answers))
+        self._walk(seat)
+        self._questions = self._questions._replace(answers=answers[0])
+        return self._found()
+
+    def _begin(self, hand: int, seat: int) -> None:
+        self._start(hand, seat)
+        self._questions.place[:] = 0
+        self._questions.place[players.NEW] = 1
+
+    def _walk(self, seat: int) -> None:
+        players.walk(self._questions, self._work, self._scratch, seat, self._units, self._most)
+
+    def _answers(self, count: int) -> np.ndarray:
+        states = self._questions.states[:count]
+        chances = np.ascontiguousarray(self._ask(states, np.arange(count)), np.float64)
+        found = np.zeros(count * self.hand_size, self._dtype)
+        return found[: players.take_answers(states, chances, found)].copy()
+
+
+def most_positions(cards: int, hand_size: int, histories: Histories) -> int:
+    """An upper bound of the positions that a walk of one hand asks about: as if every card could be played."""
+    unseen, found = cards - hand_size, 0
+    for turn in range(histories.turns):
+        tricks, second = divmod(turn, 2)
+        hers, his = tricks, tricks + second  # cards they have played if he led; there are as many ways if she did
+        hands = math.comb(unseen - his, hand_size - his)
+        ways = math.perm(unseen, his) * math.perm(hand_size, hers) * (hands + 1)
+        found += ways * int((histories.bets + histories.after)[turn].max())
+    return found
 
 
 def _places_of_yes(game: CardGame) -> np.ndarray:
@@ -211,26 +305,48 @@ class SampledTable(NamedTuple):
     table: InformationTable
 
 
+class AskedPlayer(NamedTuple):
+    """Any player that has probabilities, as a text; every worker finds it for itself."""
+
+    text: str
+    game: str  # that it was made for: Toepen, or a transform of it
+
+    @property
+    def suits_alike(self) -> bool:
+        return treats_suits_alike(load_game(self.game))
+
+    def player(self) -> Player:
+        """As a player of Toepen."""
+        game = load_game(self.game)
+        player = find_player(self.text, game)
+        return lifted_player(player, game, original_game(game)) if isinstance(game, TransformedGame) else player
+
+
 class Question(NamedTuple):
     """What workers of an executor share: a policy in a game."""
 
     sizes: tuple[int, int, int]  # suits, ranks, hand size
     betting: bool
     follow_suit: bool
-    policy: Blocks | SampledTable
+    policy: Blocks | SampledTable | AskedPlayer
 
     def prepare(self) -> None:
         """Compiles, or loads."""
         small = toepen_rules(2, 2, 2)
+        name = "python_toepen(suits=2,ranks=2,hand_size=2)"
         if isinstance(self.policy, Blocks):
             HandResponse(small, Blocks.nothing()).value(3, 0)
+        elif isinstance(self.policy, AskedPlayer):
+            PlayerResponse(find_player(RANDOM, pyspiel.load_game(name)), suits_alike=True).value(3, 0)
         else:
-            game = pyspiel.load_game("python_card_isomorphism(game=python_toepen(suits=2,ranks=2,hand_size=2))")
+            game = pyspiel.load_game(f"python_card_isomorphism(game={name})")
             TableResponse(game, InformationTable(small.key_words, small.num_distinct_actions)).value(3, 0)
 
-    def response(self) -> HandResponse | TableResponse:
+    def response(self) -> HandResponse | TableResponse | PlayerResponse:
         if isinstance(self.policy, SampledTable):
             return TableResponse(*self.policy)
+        if isinstance(self.policy, AskedPlayer):
+            return PlayerResponse(self.policy.player(), self.policy.suits_alike)
         return HandResponse(toepen_rules(*self.sizes, self.betting, self.follow_suit), self.policy)
 
 
@@ -246,11 +362,17 @@ def hand_value(question: Question, item: tuple[int, int]) -> HandValue:
 
 def hand_orbits(suits: int, ranks: int, hand_size: int) -> tuple[np.ndarray, np.ndarray]:
     """One hand of each orbit under renamings of suits, as card sets, and the probability of its orbit."""
-    hands = _card_sets(suits * ranks, hand_size, tuple(range(suits * ranks)))
+    hands, _ = all_hands(suits, ranks, hand_size)
     by_suit = np.stack([hands >> suit * ranks & (1 << ranks) - 1 for suit in range(suits)], axis=1)
     kinds, counts = np.unique(-np.sort(-by_suit, axis=1), axis=0, return_counts=True)
     chosen = (kinds << ranks * np.arange(suits)).sum(axis=1)
     return chosen, counts / counts.sum()
+
+
+def all_hands(suits: int, ranks: int, hand_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """All hands, as card sets, and the probability of each: for policies that tell suits apart."""
+    hands = _card_sets(suits * ranks, hand_size, tuple(range(suits * ranks)))
+    return hands, np.full(len(hands), 1 / len(hands))
 
 
 def random_hands(suits: int, ranks: int, hand_size: int, count: int, seed: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from open_spiel.python.policy import Policy
 
 from cardtable.compiled import entry_point
 from cardtable.parameters import UserError, refusal
-from cardtable.player import Player, drawing_player
+from cardtable.player import Player, drawing_player, original_game
 from cardtable.rows import draw_rows
 from cardtable.rules import (
     ADDRESSES,
@@ -55,14 +55,14 @@ def require_inside(base_game: CardGame, transform: CardGame) -> None:
 
 
 def transform_of(text: str, game: pyspiel.Game) -> TransformedGame | None:
-    """The transform that a text, as found in a file, names, if it was made from this game in one step."""
+    """The transform that a text, as found in a file, names, if it was made from this game."""
     try:
         if len(text) > LONGEST_NAME:
             return None
         found = pyspiel.load_game(text)
     except (pyspiel.SpielError, ValueError):
         return None
-    return found if isinstance(found, TransformedGame) and is_game(str(found.base), game) else None
+    return found if isinstance(found, TransformedGame) and is_game(str(original_game(found)), game) else None
 
 
 def lifted_player(player: Player, transform: CardGame, base_game: CardGame) -> Player:

@@ -25,7 +25,7 @@ from open_spiel.python.policy import Policy
 from cardtable.compiled import compiled, entry_point
 from cardtable.files import read_arrays, write_arrays
 from cardtable.parameters import UserError, require
-from cardtable.player import Player, drawing_player, require_same_rules, write_player_file
+from cardtable.player import Player, drawing_player, original_game, require_same_rules, write_player_file
 from cardtable.randomness import lot
 from cardtable.rows import FLOATS, TENSORS, draw_rows, encode_rows, seats_of_rows
 from cardtable.rules import ADDRESSES, INTEGERS, STATES, kernel_at
@@ -257,7 +257,7 @@ def saved_player(folder: Path, head: Mapping[str, Any], game: pyspiel.Game, aver
     made_for = transform_of(head["game"], game)
     if made_for is None:
         raise UserError(f"{folder} is a player of {head['game']}, not of {game}")
-    return lifted_player(_read_player(folder, head, made_for, average), made_for, made_for.base)
+    return lifted_player(_read_player(folder, head, made_for, average), made_for, original_game(made_for))
 
 
 def _read_player(folder: Path, head: Mapping[str, Any], game: CardGame, average: str) -> Player:

@@ -668,45 +668,49 @@ def descend(states, memories, node, below, child, memory, classes, level, sides)
     below[ORDER] = node[ORDER] << 1 | state[TURN] if level % 2 == 1 else node[ORDER]
 
 
+@compiled(inline="always")
+def go_on(work, numbers, classes, level, seat, units, memory, width):
+    """From a node that was entered, or came back to: to its next child, or up; the level, and whether it is new there.
+
+    Above the root, at level -1, the walk is over.
+    """
+    nodes, turns, vectors, orders = work.nodes, work.turns, work.vectors, work.turns.shape[1]
+    node = nodes[level]
+    order = node[ORDER]
+    turn = turns[level, order]
+    if node[NEXT_CHILD] < node[NUM_CHILDREN]:
+        child = work.children[level, node[NEXT_CHILD]]
+        sides = turn[MOVER], seat
+        descend(work.states, work.memories, node, nodes[level + 1], child, memory, classes, level, sides)
+        return level + 1, True
+    at = level * NUM_VECTORS * width
+    hers = turn[MOVER] == seat
+    leave(vectors, at, width, numbers, node[OWN_BETS], work.stakes, (level * orders + order) * width, turn, hers)
+    if level > 0:
+        above = nodes[level - 1]
+        turn = turns[level - 1, above[ORDER]]
+        child = work.children[level - 1, above[NEXT_CHILD] - 1]
+        at -= NUM_VECTORS * width
+        take(vectors, at, width, numbers, units, above, child, turn[AFTER], turn[MOVER] == seat)
+    return level - 1, False
+
+
 @compiled(nogil=True)
 def walk(policy, work, seat, units, memory):
     """Walks everything; the root's values stay in its vectors."""
     policy, work = borrowed(policy), borrowed(work)
-    nodes, turns, vectors, numbers, stakes = work.nodes, work.turns, work.vectors, policy.numbers, work.stakes
-    orders = turns.shape[1]
-    width = len(stakes) // (turns.shape[0] * orders)
-    last_trick = turns.shape[0] - 3
-    level = 0
-    entering = True
-    while True:
-        node = nodes[level]
-        order = node[ORDER]
-        turn = turns[level, order]
-        hers = turn[MOVER] == seat
+    width = len(work.stakes) // (work.turns.shape[0] * work.turns.shape[1])
+    last_trick = work.turns.shape[0] - 3
+    level, new = 0, True
+    while level >= 0:
+        node = work.nodes[level]
         at = level * NUM_VECTORS * width
-        if entering:
-            if level < last_trick:
-                _enter(policy, work, level, seat, units, at, width)
+        if new and level < last_trick:
+            _enter(policy, work, level, seat, units, at, width)
+        elif new:
+            node[NUM_CHILDREN], node[NEXT_CHILD] = 0, 0
+            if work.turns[level, node[ORDER], MOVER] == seat:
+                _she_leads_last(policy, work, level, seat, units, memory, at, width)
             else:
-                node[NUM_CHILDREN], node[NEXT_CHILD] = 0, 0
-                if hers:
-                    _she_leads_last(policy, work, level, seat, units, memory, at, width)
-                else:
-                    _he_leads_last(policy, work, level, seat, units, memory, at, width)
-        if node[NEXT_CHILD] < node[NUM_CHILDREN]:
-            child = work.children[level, node[NEXT_CHILD]]
-            sides = turn[MOVER], seat
-            descend(work.states, work.memories, node, nodes[level + 1], child, memory, policy.classes, level, sides)
-            level += 1
-            entering = True
-            continue
-        leave(vectors, at, width, numbers, node[OWN_BETS], stakes, (level * orders + order) * width, turn, hers)
-        if level == 0:
-            return
-        level -= 1
-        entering = False
-        above = nodes[level]
-        turn = turns[level, above[ORDER]]
-        child = work.children[level, above[NEXT_CHILD] - 1]
-        at -= NUM_VECTORS * width
-        take(vectors, at, width, numbers, units, above, child, turn[AFTER], turn[MOVER] == seat)
+                _he_leads_last(policy, work, level, seat, units, memory, at, width)
+        level, new = go_on(work, policy.numbers, policy.classes, level, seat, units, memory, width)

@@ -11,11 +11,12 @@ from open_spiel.python.policy import Policy
 
 import cardspiel  # noqa: F401
 from cardtable.match import play_match
+from cardtable.player import find_player
 from experiments.toepen.counts import THESIS, hand_configurations, upper_bound
 from experiments.toepen.training import Judge, Lift, Sampler, Training, normalised, toepen, under_isomorphism
 from experiments.toepen_full_game import profile_player
 from solvers.arrays.sequence_form import SequenceForm
-from solvers.best_response import evaluate, probabilities_of
+from solvers.best_response import evaluate, nash_conv, probabilities_of
 from solvers.bounds import local_best_response
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sampling.hash_table import InformationTable
@@ -248,6 +249,33 @@ def test_best_responses_go_on_with_the_policy_that_was_trained(tmp_path: Path) -
         assert "Traceback" not in result.stderr
         assert name in result.stderr
         (tmp_path / "run" / name).write_bytes(kept)
+
+
+@pytest.mark.slow  # compiles Deep CFR, Deep Monte Carlo and the walk that asks
+def test_best_responses_to_networks(tmp_path: Path) -> None:
+    """Run directories as they are: of Deep CFR in suit orbits, and of Deep Monte Carlo, for which suits have names."""
+    game = pyspiel.load_game(toepen(3, 2, 2, True, True))
+    for module, flags, player in (
+        ("deep_cfr", ("--engine=levels", f"--game={under_isomorphism(str(game), 'orbit')}"), "{}(average=strategy)"),
+        ("train", ("--learner=dmc", f"--game={game}", "--deals=10"), "{}"),
+    ):
+        result = run(module, *flags, "--quick", f"--out={module}", cwd=tmp_path)
+        assert result.returncode == 0, result.stdout + result.stderr
+        flags = (f"--player={module}", "--size=3-2-2", "--exact", f"--out=judged_{module}")
+        result = run("toepen_response", *flags, cwd=tmp_path)
+        assert result.returncode == 0, result.stdout + result.stderr
+        (found,) = (row for row in rows_of(tmp_path / f"judged_{module}" / "nash_conv.csv") if row[""] == "NashConv")
+        expected = nash_conv(game, find_player(player.format(tmp_path / module), game).policy(game))
+        assert float(found["value"]) == pytest.approx(expected, abs=1e-5)
+    for flags, complaint in (
+        (("--player=deep_cfr", "--size=3-3-2"), "was made for"),
+        (("--player=deep_cfr(average=single)", "--size=3-2-2"), "has no probabilities"),
+        (("--player=nobody", "--size=3-2-2"), "advanced history"),
+    ):
+        result = run("toepen_response", *flags, "--out=refused", "--overwrite", cwd=tmp_path)
+        assert result.returncode != 0
+        assert complaint in result.stderr
+        assert "Traceback" not in result.stderr
 
 
 @pytest.mark.slow

@@ -11,11 +11,16 @@ import pyspiel
 import pytest
 
 import cardspiel  # noqa: F401
+from cardtable.features import features_of
 from cardtable.parameters import UserError
-from cardtable.player import Player, find_player
+from cardtable.player import Player, drawing_player, find_player, legal_mask
 from cardtable.spiel import CardGame
+from solvers import toepen_response
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import Evaluation, evaluate_probabilities
+from solvers.deep_cfr.large import LargeDeepCFR, large_settings
+from solvers.learning.action_values import Shape
+from solvers.learning.players import Saved, value_player
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sampling.hash_table import InformationTable
 from solvers.sampling.players import average_player
@@ -25,7 +30,7 @@ from solvers.toepen.histories import betting_histories, order_now, place_in_hist
 from solvers.toepen.places_table import blocks_of_table
 from solvers.toepen.views import Abstraction
 from solvers.toepen_deals import DealSolver
-from solvers.toepen_response import HandResponse, SampledTable, TableResponse, hand_orbits
+from solvers.toepen_response import HandResponse, PlayerResponse, SampledTable, TableResponse, all_hands, hand_orbits
 from toepen_spiel import state as slots
 from transforms.lifting import lifted_player
 
@@ -160,6 +165,83 @@ def test_larger_games(size: tuple[int, int, int], quotient: bool) -> None:
         policies += [Blocks.nothing(), solver.blocks()]
     for blocks in policies:
         compare(game, blocks, quotient)
+
+
+def odd_player(game: CardGame) -> Player:
+    """Random probabilities for every information state, which have nothing to do with each other: suits have names."""
+    rules = game.rules
+
+    def probabilities_rows(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        chances = legal_mask(rules, states, rows).astype(float)
+        key = np.empty(rules.key_words, np.int64)
+        for chance, state in zip(chances, states[rows], strict=True):
+            rules.kernel.information_key(state, rules.kernel.current_player(state), key)
+            chance *= np.random.default_rng(key.view(np.uint64).tolist()).random(len(chance))
+        return chances / chances.sum(axis=1, keepdims=True)
+
+    return drawing_player("odd", game, probabilities_rows)
+
+
+def by_asking(player: Player, suits_alike: bool) -> np.ndarray:
+    """Best responses and own values of both seats, [which, seat]."""
+    root = player.game.rules.root
+    size = tuple(int(root[slot]) for slot in (slots.SUITS, slots.RANKS, slots.HAND_SIZE))
+    hands, weights = hand_orbits(*size) if suits_alike else all_hands(*size)
+    response = PlayerResponse(player, suits_alike, np.float64)
+    values = np.array([[response.value(int(hand), seat) for hand in hands] for seat in (0, 1)])
+    return np.einsum("shv,h->vs", values, weights)
+
+
+@pytest.mark.slow  # compiles the walk that asks
+@pytest.mark.parametrize("size", [(2, 3, 2), (3, 2, 2), (3, 3, 2)])
+@pytest.mark.parametrize(("betting", "follow_suit"), list(itertools.product((True, False), repeat=2)))
+def test_players_that_are_asked(
+    size: tuple[int, int, int], betting: bool, follow_suit: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has probabilities; many small batches, so that the walk stops everywhere."""
+    monkeypatch.setattr(toepen_response, "BATCH", 1)
+    player = odd_player(toepen(*size, betting, follow_suit))
+    expected = by_sequences(player.game, player, quotient=False)
+    found = by_asking(player, suits_alike=False)
+    assert found[0] == pytest.approx(expected.best_response_values, abs=1e-9)
+    assert found[1] == pytest.approx(expected.values, abs=1e-9)
+
+
+def deep_player(game: CardGame) -> Player:
+    """A strategy network of a few iterations of Deep CFR in suit orbits, in the game inside."""
+    orbits = pyspiel.load_game(f"python_card_isomorphism(game={game})")
+    settings = large_settings(
+        traversals=50, hidden_sizes=(16,), strategy_hidden_sizes=(16,), memory_rows=5000, strategy_memory_rows=5000,
+        training_steps=10, strategy_training_steps=50,
+    )  # fmt: skip
+    trainer = LargeDeepCFR(orbits, settings, seed=3)
+    trainer.run(3)
+    trainer.train_strategy_networks()
+    return lifted_player(trainer.player("strategy"), orbits, game)
+
+
+def greedy_player(game: CardGame) -> Player:
+    """A network of Deep Monte Carlo with random weights, which plays what it values most; suits that tie have names."""
+    features = features_of(game.rules, "features")
+    shape = Shape(features.context_size, features.action_size, (12,), (8,))
+    weights = np.random.default_rng(7).normal(size=(1, shape.num_weights)).astype(np.float32)
+    return value_player("greedy", game, Saved("dmc", shape, weights, "features", 1.0, False))
+
+
+@pytest.mark.slow  # compiles the walk that asks, and Deep CFR
+@pytest.mark.parametrize("size", [(3, 3, 2), (3, 3, 3)])
+def test_networks(size: tuple[int, int, int]) -> None:
+    """32-bit networks round a little differently in other batches."""
+    game = toepen(*size)
+    players = [(deep_player(game), True)]
+    if size == (3, 3, 2):
+        players.append((greedy_player(game), False))
+    for player, suits_alike in players:
+        expected = by_sequences(game, player, quotient=suits_alike)
+        found = by_asking(player, suits_alike)
+        assert found[0] == pytest.approx(expected.best_response_values, abs=1e-6)
+        assert found[1] == pytest.approx(expected.values, abs=1e-6)
+        assert expected.nash_conv > 0.1
 
 
 TRANSFORMS = {
@@ -298,3 +380,6 @@ def test_bad_input() -> None:
     ):
         with pytest.raises(UserError, match="tells suits apart"):
             TableResponse(game, InformationTable(game.rules.key_words, game.num_distinct_actions()))
+    for name, complaint in (("random", "up to 4,183,040,452"), ("monte_carlo", "no probabilities")):
+        with pytest.raises(UserError, match=complaint):
+            PlayerResponse(find_player(name, pyspiel.load_game("python_toepen")), suits_alike=True)
