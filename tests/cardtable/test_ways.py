@@ -62,7 +62,7 @@ def wrong_ways(game: CardGame, rng: np.random.Generator) -> list[np.ndarray]:
     ways = ways_to(game.rules, np.stack(positions[-1:]))
     extremes = [np.iinfo(KIND).min, -2, 1 << 15, np.iinfo(KIND).max]
     wrong = [np.full_like(ways, value) for value in (0, *extremes)]
-    wrong += [rng.integers(*np.array([np.iinfo(KIND).min, np.iinfo(KIND).max]), ways.shape, KIND) for _ in range(5)]
+    wrong += [rng.integers(extremes[0], extremes[-1], ways.shape, KIND) for _ in range(5)]
     first = len(game.rules.forgotten)
     for place in range(ways.shape[1]):
         for value in extremes:
