@@ -67,6 +67,8 @@ def most_steps(rules: Rules) -> int:
 
 def ways_to(rules: Rules, states: np.ndarray) -> np.ndarray:
     """A way to each of these positions, which must come from play: (positions, steps of the longest)."""
+    if states.dtype != np.int64 or states.shape != (len(states), rules.state_size):
+        raise ValueError(f"states have the shape {states.shape}; allowed: rows of {rules.state_size} int64")
     parts = list(_written(rules, np.ascontiguousarray(states)))
     return joined(parts) if parts else np.empty((0, 1), KIND)
 

@@ -105,6 +105,13 @@ def test_other_arrays_are_refused_before_memory_is_taken(ways: np.ndarray) -> No
         walked(rules, ways, 10)
 
 
+def test_states_of_another_game_have_no_ways() -> None:
+    rules = pyspiel.load_game("python_toepen(suits=2,ranks=2,hand_size=2)").rules
+    for states in (np.zeros((2, 3), np.int64), np.zeros((2, rules.state_size)), np.zeros(rules.state_size, np.int64)):
+        with pytest.raises(ValueError, match="states have the shape"):
+            ways_to(rules, states)
+
+
 def test_a_match_may_not_begin_with_any_score() -> None:
     """Scores and dealers of earlier deals cannot be played again; but they cannot be anything either."""
     game = pyspiel.load_game("python_coinche_match(target=500,max_deals=7)")
