@@ -67,8 +67,9 @@ def most_steps(rules: Rules) -> int:
 
 def ways_to(rules: Rules, states: np.ndarray) -> np.ndarray:
     """A way to each of these positions, which must come from play: (positions, steps of the longest)."""
-    parts = list(_written(rules, np.ascontiguousarray(states)))
-    return joined(parts) if parts else np.empty((0, 1), KIND)
+    if states.dtype != np.int64 or states.shape != (len(states), rules.state_size):
+        raise ValueError(f"states have the shape {states.shape}; allowed: rows of {rules.state_size} int64")
+    return joined(list(_written(rules, np.ascontiguousarray(states))))
 
 
 def joined(parts: list[np.ndarray]) -> np.ndarray:
@@ -89,7 +90,7 @@ def _written(rules: Rules, states: np.ndarray) -> Iterator[np.ndarray]:
     kernel = rules.compiled_kernel().addresses()
     width = most_steps(rules)
     rows = max(1, PIECE // width)
-    for first in range(0, len(states), rows):
+    for first in range(0, max(len(states), 1), rows):  # also for none: who rehearses wants all compiled
         part = states[first : first + rows]
         ways = np.full((len(part), width), END, KIND)
         longest = _write(kernel, addresses, rules.root, _slots(rules)[0], _sizes(rules), part, ways)

@@ -53,7 +53,7 @@ define_number("seconds", 60.0, "CPU seconds of each training", 0.0)
 define_count("games", 20_000, "games of each set-up", 10, bytes_each=1000, seconds_each=1e-5)
 define_count("deals", 500, "duplicate deals against the reference", 2, bytes_each=1000, seconds_each=1e-5)
 define_out("runs/cego_ablation", resume="the trainings")
-flags.DEFINE_bool("quick", False, "one iteration of a few games each")
+flags.DEFINE_bool("quick", False, "one iteration of a few games each, looked at in 100 games and 4 deals")
 
 QUICK = {"games": 4, "chunk_games": 4, "batch_size": 16}
 COLUMNS: dict[str, type] = {
@@ -72,14 +72,15 @@ def main() -> None:
         raise UserError(f"--only names {unknown[0]!r}; allowed: {', '.join(SETTINGS)}")
     game = load_game(f"python_cego(subgame={FLAGS.subgame})")
     find_player(FLAGS.reference, game)
-    seconds = 0.0 if FLAGS.quick else FLAGS.seconds
+    seconds, games, deals = (0.0, 100, 4) if FLAGS.quick else (FLAGS.seconds, FLAGS.games, FLAGS.deals)
     asked = {"subgame": FLAGS.subgame, "only": FLAGS.only, "seeds": list(seeds), "seconds": seconds}
-    directory = open_directory({**asked, "reference": FLAGS.reference, "games": FLAGS.games, "deals": FLAGS.deals})
+    directory = open_directory({**asked, "reference": FLAGS.reference, "games": games, "deals": deals})
     kept = KeptRows(directory.path)
     rows = []
     for name in FLAGS.only:
         for seed in seeds:
-            rows.append(kept.once(f"{name}, seed {seed}", COLUMNS, functools.partial(_row, game, name, seed, seconds)))
+            make = functools.partial(_row, game, name, seed, seconds, games, deals)
+            rows.append(kept.once(f"{name}, seed {seed}", COLUMNS, make))
         tables.show(name, rows[-len(seeds) :])
     write_csv(directory.path / "ablation.csv", rows)
     means = [_mean_of([row for row in rows if row["settings"] == name]) for name in FLAGS.only]
@@ -89,7 +90,7 @@ def main() -> None:
     tables.console.print(f"written to {directory.path}")
 
 
-def _row(game: CardGame, name: str, seed: int, seconds: float) -> dict[str, Any]:
+def _row(game: CardGame, name: str, seed: int, seconds: float, games: int, deals: int) -> dict[str, Any]:
     """Trains, measures; a phase changes when its share of the seconds is over."""
     own = dict(SETTINGS[name])
     share, improve = float(own.pop("distil", 0.5)), bool(own.pop("improve", False))
@@ -126,8 +127,8 @@ def _row(game: CardGame, name: str, seed: int, seconds: float) -> dict[str, Any]
     for setup in ("S1", "S2"):
         held = SETUPS[FLAGS.subgame][setup]
         seats = [player if seat in held else random for seat in range(4)]
-        row[setup] = measure(game, FLAGS.subgame, seats, FLAGS.games, 991).mean.mean
-    score = play_match(game, player, find_player(FLAGS.reference, game), FLAGS.deals, 991).score
+        row[setup] = measure(game, FLAGS.subgame, seats, games, 991).mean.mean
+    score = play_match(game, player, find_player(FLAGS.reference, game), deals, 991).score
     return {**row, "v reference": score.mean, "s.e.": score.standard_error}
 
 

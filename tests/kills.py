@@ -78,7 +78,17 @@ KINDS: dict[str, Kind] = {
         "arena",
         (GONGZHU, "--north_south=greed", "--east_west=monte_carlo(worlds=2)", "--deals=64", "--checkpoint_seconds=0"),
     ),
-    "cego_ablation": Kind("cego_ablation", ("--quick", "--subgame=bettel", "--reference=random"), False),
+    "cego_ablation": Kind(
+        "cego_ablation",
+        (
+            "--quick",
+            "--subgame=bettel",
+            "--reference=random",
+            "--seeds=1",
+            "--only=distilling alone,returns from the start",
+        ),
+        False,
+    ),
     "cego_agents": Kind("cego_agents", ("--quick", "--subgames=ultimo", "--checkpoint_seconds=0"), False),
     "cego_lessons": Kind("cego_lessons", ("--quick", "--players=random", "--checkpoint_seconds=0"), False),
     "coinche_bidder": Kind("coinche_bidder", ("--quick", "--solved=solved"), False),

@@ -137,7 +137,7 @@ def load_examples(file: Path, game: CardGame, of_values: bool) -> Examples:
         states = walked(rules, found.get("ways", np.empty(0)), PART * rules.max_game_length)
         targets = found.get("targets", np.empty(0))
         legal = legal_mask(rules, states, np.arange(len(states)))
-        if targets.dtype != (np.float32 if of_values else np.int64) or len(targets) != len(states):
+        if targets.dtype != (np.float32 if of_values else np.int64) or targets.shape[:1] != (len(states),):
             raise ValueError("they are others")
         if not legal.any(axis=1).all():
             raise ValueError("there are positions in which nobody is to move")

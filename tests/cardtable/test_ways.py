@@ -62,7 +62,7 @@ def wrong_ways(game: CardGame, rng: np.random.Generator) -> list[np.ndarray]:
     ways = ways_to(game.rules, np.stack(positions[-1:]))
     extremes = [np.iinfo(KIND).min, -2, 1 << 15, np.iinfo(KIND).max]
     wrong = [np.full_like(ways, value) for value in (0, *extremes)]
-    wrong += [rng.integers(*np.array([np.iinfo(KIND).min, np.iinfo(KIND).max]), ways.shape, KIND) for _ in range(5)]
+    wrong += [rng.integers(extremes[0], extremes[-1], ways.shape, KIND) for _ in range(5)]
     first = len(game.rules.forgotten)
     for place in range(ways.shape[1]):
         for value in extremes:
@@ -103,6 +103,13 @@ def test_other_arrays_are_refused_before_memory_is_taken(ways: np.ndarray) -> No
     rules = pyspiel.load_game("python_toepen(suits=2,ranks=2,hand_size=2)").rules
     with pytest.raises(ValueError, match="ways"):
         walked(rules, ways, 10)
+
+
+def test_states_of_another_game_have_no_ways() -> None:
+    rules = pyspiel.load_game("python_toepen(suits=2,ranks=2,hand_size=2)").rules
+    for states in (np.zeros((2, 3), np.int64), np.zeros((2, rules.state_size)), np.zeros(rules.state_size, np.int64)):
+        with pytest.raises(ValueError, match="states have the shape"):
+            ways_to(rules, states)
 
 
 def test_a_match_may_not_begin_with_any_score() -> None:

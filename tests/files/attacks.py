@@ -65,7 +65,7 @@ def wrong_positions(ways: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 def other_variant(rows: int) -> np.ndarray:
     larger = pyspiel.load_game(LARGER)
-    found = []
+    found: list[np.ndarray] = []
     rng = np.random.default_rng(2)
     while len(found) < rows:
         state = larger.new_initial_state()

@@ -173,6 +173,7 @@ def wrong_arrays(array: np.ndarray) -> Iterator[tuple[str, Any]]:
         yield "one more dimension", array[None]
     if array.ndim:
         yield "a single number", np.array(1.5)
+        yield "a single one of its type", np.zeros((), array.dtype)
         yield "one entry more", np.concatenate([array, np.zeros((1, *array.shape[1:]), array.dtype)])
     if array.ndim and len(array):
         yield "one entry less", array[1:]

@@ -18,6 +18,7 @@ from solvers.deep_cfr.trainer import TabulatedDeepCFR
 from solvers.learning.trainer import CannotResumeError, Trainer
 from solvers.toepen.card_tree import build_card_tree
 from solvers.toepen_cfr import ToepenSolver
+from tests.files.learners import OTHERS, WITH_MEMORIES
 
 torch.set_num_threads(1)  # small networks gain nothing from more
 
@@ -84,6 +85,17 @@ def test_the_first_iteration_finds_everything_compiled(name: str) -> None:
     trainer.run(0)
     before = loaded_code()
     trainer.run(1)
+    assert loaded_code() == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*WITH_MEMORIES, "dmc"])
+def test_the_first_iteration_and_checkpoint_of_a_learner_do_too(name: str) -> None:
+    trainer = (WITH_MEMORIES | OTHERS)[name]()
+    trainer.run(0)
+    before = loaded_code()
+    trainer.run(2)
+    trainer.set_state(trainer.get_state())
     assert loaded_code() == before
 
 
