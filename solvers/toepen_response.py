@@ -242,7 +242,7 @@ class PlayerResponse(_Response):
         return found
 
     def value(self, hand: int, seat: int) -> HandValue:
-        answers = [np.zeros(0, self._dtype)]
+        answers: list[np.ndarray] = [np.zeros(0, self._dtype)]
         self._begin(hand, seat)
         place = self._questions.place
         while place[players.LEVEL] >= 0:
@@ -267,7 +267,7 @@ class PlayerResponse(_Response):
     def _answers(self, count: int) -> np.ndarray:
         states = self._questions.states[:count]
         chances = np.ascontiguousarray(self._ask(states, np.arange(count)), np.float64)
-        found = np.zeros(count * self.hand_size, self._dtype)
+        found: np.ndarray = np.zeros(count * self.hand_size, self._dtype)
         return found[: players.take_answers(states, chances, found)].copy()
 
 

@@ -255,14 +255,14 @@ def test_best_responses_go_on_with_the_policy_that_was_trained(tmp_path: Path) -
 def test_best_responses_to_networks(tmp_path: Path) -> None:
     """Run directories as they are: of Deep CFR in suit orbits, and of Deep Monte Carlo, for which suits have names."""
     game = pyspiel.load_game(toepen(3, 2, 2, True, True))
-    for module, flags, player in (
-        ("deep_cfr", ("--engine=levels", f"--game={under_isomorphism(str(game), 'orbit')}"), "{}(average=strategy)"),
-        ("train", ("--learner=dmc", f"--game={game}", "--deals=10"), "{}"),
+    for module, learns, player in (
+        ("deep_cfr", ["--engine=levels", f"--game={under_isomorphism(str(game), 'orbit')}"], "{}(average=strategy)"),
+        ("train", ["--learner=dmc", f"--game={game}", "--deals=10"], "{}"),
     ):
-        result = run(module, *flags, "--quick", f"--out={module}", cwd=tmp_path)
+        result = run(module, *learns, "--quick", f"--out={module}", cwd=tmp_path)
         assert result.returncode == 0, result.stdout + result.stderr
-        flags = (f"--player={module}", "--size=3-2-2", "--exact", f"--out=judged_{module}")
-        result = run("toepen_response", *flags, cwd=tmp_path)
+        judged = (f"--player={module}", "--size=3-2-2", "--exact", f"--out=judged_{module}")
+        result = run("toepen_response", *judged, cwd=tmp_path)
         assert result.returncode == 0, result.stdout + result.stderr
         (found,) = (row for row in rows_of(tmp_path / f"judged_{module}" / "nash_conv.csv") if row[""] == "NashConv")
         expected = nash_conv(game, find_player(player.format(tmp_path / module), game).policy(game))

@@ -380,6 +380,8 @@ def test_bad_input() -> None:
     ):
         with pytest.raises(UserError, match="tells suits apart"):
             TableResponse(game, InformationTable(game.rules.key_words, game.num_distinct_actions()))
-    for name, complaint in (("random", "up to 4,183,040,452"), ("monte_carlo", "no probabilities")):
-        with pytest.raises(UserError, match=complaint):
-            PlayerResponse(find_player(name, pyspiel.load_game("python_toepen")), suits_alike=True)
+    full = pyspiel.load_game("python_toepen")
+    with pytest.raises(UserError, match="no probabilities"):
+        PlayerResponse(Player("nobody", full), suits_alike=True)
+    with pytest.raises(UserError, match="up to 4,183,040,452"):
+        PlayerResponse(drawing_player("somebody", full, lambda states, rows: np.empty(0)), suits_alike=True)
