@@ -93,7 +93,7 @@ def _without_wrappers(function: Callable, options: dict[str, Any]) -> Dispatcher
     return dispatcher
 
 
-def _called(dispatcher: Dispatcher, types: tuple) -> Dispatcher:
+def _called(dispatcher: Any, types: tuple) -> Any:
     """Whom compiled code calls: the function without wrappers, unless Python has called the whole one already."""
     return dispatcher if types in dispatcher.overloads else dispatcher.inner()
 
