@@ -16,7 +16,7 @@ from gongzhu_spiel.rules import deal
 from gongzhu_spiel.state import HAND, MAX_RANKS, TURN
 from solvers.alpha_zero.network import forward
 from solvers.alpha_zero.players import load_tensors
-from solvers.alpha_zero.scrofazero import BETA, card_set, thirds_inputs
+from solvers.alpha_zero.scrofazero import BETA, thirds_inputs
 from solvers.alpha_zero.views import view_of
 
 SUITS = "SHDC"
@@ -129,7 +129,7 @@ def _gamma(game: CardGame, tensors: dict, temperature: float, guessed: list[int]
         if lead is None:
             continue
         game.rules.kernel.apply_action(state, lead)
-        rest = [c for c in range(52) if card_set(state[HAND + 1])[c] and c // MAX_RANKS != suit]
+        rest = [c for c in range(52) if int(state[HAND + 1]) >> c & 1 and c // MAX_RANKS != suit]
         hand = sum(1 << c for c in (*guessed, *rest[: 13 - len(guessed)]))
         logits = forward(tensors, thirds_inputs(state, 1, np.array([hand])))[0][0]
         found.append(np.exp(-BETA * temperature * (max(logits[guessed]) - logits[card])))

@@ -23,6 +23,9 @@ class AlphaZeroSettings:
     learning_rate: float = setting(0.0005, "of Adam")
     weight_decay: float = setting(0.0001, "of Adam")
     value_weight: float = setting(3.0, "of the value loss, |dv| in hundreds of points, beside the policy's KL")
+    value_loss: Literal["absolute", "squared"] = setting("absolute", "the paper's |dv|, or its square")
+    averaging: float = setting(0.0, "decay of the average of weights that plays, a step; 0: the weights themselves")
+    result_share: float = setting(0.0, "of what came of a position in its value target, against its own search")
     exploration: float = setting(0.0, "share of self-play moves that are anything legal")
     mask: Literal["zero", "out"] = setting("zero", "illegal actions: logits become 0, as in the paper, or are left out")
 
