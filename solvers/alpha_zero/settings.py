@@ -1,7 +1,7 @@
 """Settings of the AlphaZero-like trainer: ScrofaZero's, with a network that a CPU can train.
 
-What else differs by default: minibatches are larger, and what plays is an average of the weights. The paper has 64 rows,
-its program a learning rate of 0.0001 or less, both no average.
+What else differs by default: minibatches are larger, and what plays is an average of the weights. The paper has 64
+rows, its program a learning rate of 0.0001 or less, and neither an average.
 """
 
 from __future__ import annotations
