@@ -7,13 +7,28 @@ the piles, and nothing that was done). Behaviour models ask it: how likely was t
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import numpy as np
 from numba import types
 
 from cardtable import deck
 from cardtable.compiled import compiled, entry_point
 from cardtable.parameters import refusal
-from cardtable.rules import ADDRESSES, CHANCE, INTEGER, INTEGERS, STATE, STATES, WORDS, Rules, compile_for, kernel_at
+from cardtable.rules import (
+    ADDRESSES,
+    CHANCE,
+    INTEGER,
+    INTEGERS,
+    STATE,
+    STATES,
+    WORDS,
+    Kernel,
+    Rules,
+    compile_for,
+    kernel_at,
+)
 
 MOVES_SIGNATURE = INTEGER(STATE, WORDS)
 ROOT = types.Array(types.int64, 1, "C", readonly=True)  # `Rules.root`, which nobody may change
@@ -24,7 +39,16 @@ def moves_of(rules: Rules, state: np.ndarray) -> np.ndarray:
     if rules.moves is None:
         raise refusal("this game does not list its moves", "games, not transforms that rename or add moves")
     actions = np.empty(rules.max_game_length, np.int64)
-    return actions[: compile_for(rules.moves, MOVES_SIGNATURE)(state, actions)]
+    return actions[: _compiled_moves(rules.moves)(state, actions)]
+
+
+# Signatures take numba long to compare, and models ask for the past at every decision.
+_addresses = functools.cache(Kernel.addresses)
+
+
+@functools.cache
+def _compiled_moves(moves: Callable) -> Callable:
+    return compile_for(moves, MOVES_SIGNATURE)
 
 
 def past(rules: Rules, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -34,7 +58,7 @@ def past(rules: Rules, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     actions = moves_of(rules, state)
     positions = np.empty((len(actions) + 1, len(state)), np.int64)
-    _replay(rules.compiled_kernel().addresses(), rules.root, state, actions, positions)
+    _replay(_addresses(rules.compiled_kernel()), rules.root, state, actions, positions)
     return positions, actions
 
 

@@ -4,6 +4,7 @@ A row is 32 float32 of a two-dimensional array with 32 columns. numba unrolls a 
 turn it into vector instructions, and then adds one number at a time, much slower. So these say what they mean in LLVM's
 own words, for whatever vector registers there are. With `NUMBA_DISABLE_JIT=1` numpy does the same.
 
+    copy_row(target, place, source, row)             target[place] = source[row]
     add_row(target, place, source, row)              target[place] += source[row]
     subtract_row(target, place, source, row)         target[place] -= source[row]
     add_rows(target, place, source, rows, count)     target[place] += the sum of source[r] for the first `count` of rows
@@ -28,6 +29,9 @@ from cardtable.compiled import JIT_DISABLED
 WIDTH = 32
 
 if JIT_DISABLED:
+
+    def copy_row(target, place, source, row):
+        target[place] = source[row]
 
     def add_row(target, place, source, row):
         target[place] += source[row]
@@ -88,6 +92,16 @@ else:
             return context.get_dummy_value()
 
         return build
+
+    @intrinsic
+    def copy_row(typing_context, target, place, source, row):
+        def build(context, builder, signature, arguments):
+            mine = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+            other = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
+            _store(builder, _loaded(builder, other), mine)
+            return context.get_dummy_value()
+
+        return types.void(target, _INTEGER, source, _INTEGER), build
 
     @intrinsic
     def add_row(typing_context, target, place, source, row):

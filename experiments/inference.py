@@ -36,6 +36,7 @@ from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import file_name, write_csv
 from experiments.running.flags import define_count, define_number, define_out, define_seed, open_directory
+from experiments.running.match_figures import ratio
 from experiments.running.plots import plt
 
 FLAGS = flags.FLAGS
@@ -71,7 +72,7 @@ def main() -> None:
     where = file_name(f"inference_{FLAGS.game}_{'_'.join(FLAGS.players)}")
     directory = open_directory(config, f"runs/{where}")
     models = _models(game, players)
-    positions, tricks = _positions(game, players, count)
+    positions, tricks, games = _positions(game, players, count)
     sets = {name: [model] for name, model in models.items()}
     if len(models) > 1:
         sets["mixture"] = list(models.values())
@@ -83,9 +84,9 @@ def main() -> None:
                 seat = int(game.rules.kernel.current_player(state))
                 scores[name][number] = worlds.log_score(state, seat, generator(FLAGS.seed + number), deals)
                 progress.advance(1)
-    rows = [_row(name, found) for name, found in scores.items()]
+    rows = [_row(name, found, games) for name, found in scores.items()]
     by_trick = [
-        {"model": name, "trick": int(trick), **_estimate(found[tricks == trick])}
+        {"model": name, "trick": int(trick), **_by_trick(found[tricks == trick], games[tricks == trick])}
         for name, found in scores.items()
         for trick in np.unique(tricks)
     ]
@@ -134,8 +135,8 @@ def _new_clone(game: CardGame, player: Player) -> BehaviourModel:
     return NetworkModel(tensors, noise=NOISE)
 
 
-def _positions(game: CardGame, players: Sequence[Player], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Decisions of the first player, a few of every game, with the trick each is in."""
+def _positions(game: CardGame, players: Sequence[Player], count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Decisions of the first player, a few of every game, with the trick each is in, and the number of its game."""
     slots = importlib.import_module(f"{type(game).__module__.split('.')[0]}.state")
     if not hasattr(slots, "CARDS_PLAYED"):
         raise UserError(f"--game={FLAGS.game}: no tricks are played in it")
@@ -143,6 +144,7 @@ def _positions(game: CardGame, players: Sequence[Player], count: int) -> tuple[n
     rng = np.random.default_rng(FLAGS.seed)
     found: list[np.ndarray] = []
     tricks: list[int] = []
+    games: list[int] = []
     batch = 0
     while len(found) < count:
         if batch > 100:
@@ -152,7 +154,7 @@ def _positions(game: CardGame, players: Sequence[Player], count: int) -> tuple[n
         states = play_games(game, seats, 64, FLAGS.seed + 10_000 + batch).states
         assert states is not None, "our games are played on rows"
         batch += 1
-        for state in states:
+        for number, state in enumerate(states):
             positions, _ = past(game.rules, state)
             numbers = positions[:-1, slots.CARDS_PLAYED] // game.num_players() + 1
             movers = np.array([game.rules.kernel.current_player(position) for position in positions[:-1]])
@@ -161,18 +163,29 @@ def _positions(game: CardGame, players: Sequence[Player], count: int) -> tuple[n
             for place in sorted(rng.permutation(usable)[:EACH_GAME]):
                 found.append(positions[place].copy())
                 tricks.append(int(numbers[place]))
-    return np.stack(found[:count]), np.array(tricks[:count])
+                games.append(64 * batch + number)
+    return np.stack(found[:count]), np.array(tricks[:count]), np.array(games[:count])
 
 
-def _estimate(values: np.ndarray) -> dict[str, float]:
-    estimate = Estimate.of(values) if len(values) > 1 else Estimate(float(values.mean()), 0.0, len(values))
+def _estimate(values: np.ndarray, games: np.ndarray) -> Estimate:
+    """The mean over positions; those of one game hang together, so games are what it is sure by."""
+    _, places = np.unique(games, return_inverse=True)
+    totals, counts = np.bincount(places, values), np.bincount(places)
+    return ratio(totals[:, None], counts[:, None])
+
+
+def _by_trick(values: np.ndarray, games: np.ndarray) -> dict[str, float]:
+    estimate = _estimate(values, games)
     return {"log score": estimate.mean, "standard error": estimate.standard_error, "positions": len(values)}
 
 
-def _row(name: str, values: np.ndarray) -> dict[str, Any]:
-    estimate = Estimate.of(values)
+def _row(name: str, values: np.ndarray, games: np.ndarray) -> dict[str, Any]:
     worse = float((values < 0).mean())
-    return {"model": name, "log score, nats": str(estimate), "positions where it misleads": f"{worse:.0%}"}
+    return {
+        "model": name,
+        "log score, nats": str(_estimate(values, games)),
+        "positions where it misleads": f"{worse:.0%}",
+    }
 
 
 def _figure(title: str, rows: list[dict[str, Any]]) -> Figure:

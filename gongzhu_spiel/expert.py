@@ -45,7 +45,7 @@ STAGES = 4
 EXACT_CARDS = 4  # in the hand: from here on worlds are solved
 POINTS = 100.0  # of one unit of the network
 # Of the models, by log score on games of the expert against Mr. Greed and against itself (docs/gongzhu.md).
-OWN_TEMPERATURE, OWN_NOISE, OWN_PRIOR = 0.2, 0.15, 0.6
+OWN_TEMPERATURE, OWN_NOISE, OWN_PRIOR = 0.4, 0.1, 0.6
 GREED_TEMPERATURE, GREED_NOISE, GREED_PRIOR = 1.0, 0.05, 0.4
 POWER = 0.85
 BATCH = 16  # games side by side: each of their moves is slow

@@ -29,7 +29,7 @@ from cardtable.files import read_tensors
 from cardtable.parameters import UserError
 from cardtable.rules import INTEGERS, STATES
 from cardtable.tricks import NUM_SEATS
-from cardtable.vectors import WIDTH, add_row, add_rows, dense_layer, dot, subtract_row
+from cardtable.vectors import WIDTH, add_row, add_rows, copy_row, dense_layer, dot, subtract_row
 from gongzhu_spiel.knowledge import (
     FULL_DECK,
     KNOWLEDGE,
@@ -101,7 +101,7 @@ def load_network(path: Path) -> np.ndarray:
 def look(state, weights, mind):
     """Makes the mind fit a position."""
     for seat in range(NUM_SEATS):
-        mind.sums[seat] = weights[FIRST_BIAS]
+        copy_row(mind.sums, seat, weights, FIRST_BIAS)
         add_rows(mind.sums, seat, weights, mind.inputs, list_kept(state, seat, mind.inputs))
 
 
@@ -130,7 +130,7 @@ def think(state, weights, mind):
     seat = state[TURN]
     count = list_public(state, seat, mind.inputs)
     count = list_lengths(cards_left(state), state[HAND + seat], count, mind.inputs)
-    mind.sums[FIRST_ROW] = mind.sums[seat]
+    copy_row(mind.sums, FIRST_ROW, mind.sums, seat)
     add_rows(mind.sums, FIRST_ROW, weights, mind.inputs, count)
     dense_layer(mind.sums, SECOND_ROW, FIRST_ROW, weights, SECOND)
 

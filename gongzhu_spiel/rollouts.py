@@ -13,6 +13,8 @@ from numba import types
 from cardtable import bits, deck
 from cardtable.compiled import compiled, entry_point
 from cardtable.rules import INTEGER, INTEGERS, STATES, STREAMS
+from cardtable.tricks import NUM_SEATS
+from cardtable.vectors import copy_row
 from gongzhu_spiel.network import WEIGHTS, best_card, look, new_mind, play
 from gongzhu_spiel.rules import legal_cards, resample, team_result
 from gongzhu_spiel.state import CARDS_PLAYED, MAX_RANKS, TURN, require_full_deck
@@ -41,7 +43,8 @@ def try_cards(world, seat, cards, weights, root_mind, mind, trial, results):
     index = 0
     while cards:
         trial[:] = world
-        mind.sums[:] = root_mind.sums
+        for row in range(NUM_SEATS):
+            copy_row(mind.sums, row, root_mind.sums, row)
         play(trial, bits.lowest(cards), weights, mind)
         cards &= cards - 1
         roll_out(trial, weights, mind)

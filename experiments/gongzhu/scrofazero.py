@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cardtable.match import Estimate
 from cardtable.player import read_player_file
 from cardtable.randomness import generator
 from cardtable.spiel import CardGame
+from experiments.running.round_robin import PairResult
 from gongzhu_spiel.game import RANK_NAMES
 from gongzhu_spiel.players import BURDEN
 from gongzhu_spiel.rules import deal
 from gongzhu_spiel.state import HAND, MAX_RANKS, TURN
 from solvers.alpha_zero.network import forward
 from solvers.alpha_zero.players import load_tensors
-from solvers.alpha_zero.scrofazero import BETA, card_set, thirds_inputs
+from solvers.alpha_zero.scrofazero import BETA, thirds_inputs
 from solvers.alpha_zero.views import view_of
 
 SUITS = "SHDC"
@@ -30,6 +33,10 @@ class Match(NamedTuple):
     first: str
     second: str
     published: str
+
+    @property
+    def players(self) -> tuple[str, str]:
+        return self.first, self.second
 
 
 def matches(folder: str, others: dict[str, str]) -> list[Match]:
@@ -52,6 +59,21 @@ def matches(folder: str, others: dict[str, str]) -> list[Match]:
     sizes = {"this network": folder, **others}
     found += [Match("5", name, f"{path}(worlds=5)", "greed", "0 ± 8, 32 ± 5, -66 ± 8") for name, path in sizes.items()]
     return found
+
+
+def differences(results: Mapping[str, PairResult]) -> list[dict[str, Any]]:
+    """What Table 3 is about: lines against each other, on the same deals against Mr. Greed."""
+    pairs = [("SS", "US"), ("US with IEC", "US"), ("SS with IEC", "SS"), ("SS with IEC", "US")]
+    pairs += [("SS with IEC", "SS with naive Bayes")]
+    published = ("0.1", "-5.1", "14.2", "14.3", "better by a lot")
+    return [
+        {
+            "over Mr. Greed": f"{first} - {second}",
+            "points": str(Estimate.of(results[first].per_deal - results[second].per_deal)),
+            "published": paper,
+        }
+        for (first, second), paper in zip(pairs, published, strict=True)
+    ]
 
 
 def values_of_cards(game: CardGame, folder: Path, deals: int, seed: int) -> list[dict[str, Any]]:
@@ -95,7 +117,7 @@ def values_of_cards(game: CardGame, folder: Path, deals: int, seed: int) -> list
 def gamma_examples(game: CardGame, folder: Path, temperature: float) -> list[dict[str, Any]]:
     """Tables 6 and 7: correction factors of guessed cards, without and with an irrelevant one (D4, SJ).
 
-    The second seat, in the first trick, follows a lead of a six; her hand is the guessed cards and small clubs.
+    The second seat follows in the first trick; her hand is the guessed cards of that suit, and cards of other suits.
     """
     tensors = load_tensors(folder, read_player_file(folder), game)
     cases = [("6", "D", "4", ("7", "8"), ("6", "7", "J"), ("10", "K"))]
@@ -129,7 +151,7 @@ def _gamma(game: CardGame, tensors: dict, temperature: float, guessed: list[int]
         if lead is None:
             continue
         game.rules.kernel.apply_action(state, lead)
-        rest = [c for c in range(52) if card_set(state[HAND + 1])[c] and c // MAX_RANKS != suit]
+        rest = [c for c in range(52) if int(state[HAND + 1]) >> c & 1 and c // MAX_RANKS != suit]
         hand = sum(1 << c for c in (*guessed, *rest[: 13 - len(guessed)]))
         logits = forward(tensors, thirds_inputs(state, 1, np.array([hand])))[0][0]
         found.append(np.exp(-BETA * temperature * (max(logits[guessed]) - logits[card])))

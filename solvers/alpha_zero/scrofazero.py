@@ -67,9 +67,9 @@ def require_gongzhu(game: CardGame) -> None:
         raise UserError("stratified sampling, IEC and the policy head are for Gongzhu with the full deck")
 
 
-def card_set(cards: int) -> np.ndarray:
-    """A card set as 52 zeros and ones."""
-    return (int(cards) >> np.arange(FULL_DECK) & 1).astype(np.float32)
+def card_sets(cards: np.ndarray | int) -> np.ndarray:
+    """Card sets as 52 zeros and ones each, along a new last axis."""
+    return (np.asarray(cards, np.int64)[..., None] >> np.arange(FULL_DECK) & 1).astype(np.float32)
 
 
 def key_cards(state: np.ndarray, unseen: int) -> list[int]:
@@ -132,29 +132,32 @@ class ScrofaBelief:
         """The weights of worlds that look alike to the seat."""
         positions, actions = past(self.game.rules, state)
         led = int(state[LED_SUIT])
-        total = np.zeros(len(worlds))
-        for position, card in zip(positions, actions.tolist(), strict=False):
-            mover = int(position[TURN])
-            important = card % MAX_RANKS >= EIGHT and (led == 0 or led >> card & 1)
-            if mover != seat and important:
-                total += self.log_gammas(position, mover, card, worlds)
-        return np.exp(total - total.max(initial=0.0))
+        important = actions % MAX_RANKS >= EIGHT
+        important &= positions[: len(actions), TURN] != seat
+        if led:
+            important &= (led >> actions & 1).astype(np.bool_)
+        if not important.any():
+            return np.ones(len(worlds))
+        total = self.log_gammas(positions[: len(actions)][important], actions[important], worlds).sum(axis=0)
+        return np.exp(total - total.max())
 
-    def log_gammas(self, position: np.ndarray, mover: int, card: int, worlds: np.ndarray) -> np.ndarray:
-        """The log of gamma, or of its share among the legal cards, of one past card in each world."""
-        played = int(position[deck.DEALT + mover] ^ position[HAND + mover])
-        hands = worlds[:, deck.DEALT + mover] ^ played
-        values = self.temperature * forward(self.tensors, thirds_inputs(position, mover, hands))[0]
-        led = int(position[LED_SUIT])
-        suit = (1 << MAX_RANKS) - 1 << card // MAX_RANKS * MAX_RANKS
-        found = np.empty(len(worlds))
-        for number, hand in enumerate(hands.tolist()):
-            legal = hand & led or hand
-            compared = card_set(legal & suit if self.weights == "iec" else legal) > 0
-            regrets = values[number, compared].max() - values[number]
-            found[number] = -BETA * regrets[card]
-            if self.weights == "bayes":
-                found[number] -= np.log(np.exp(-BETA * regrets[compared]).sum())
+    def log_gammas(self, positions: np.ndarray, cards: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """(cards, worlds): the log of gamma, or of its share among the legal cards, of past cards in each world."""
+        rows = np.arange(len(cards))
+        movers = positions[:, TURN]
+        played = positions[rows, deck.DEALT + movers] ^ positions[rows, HAND + movers]
+        hands = worlds[:, deck.DEALT + movers].T ^ played[:, None]
+        inputs = [thirds_inputs(*one) for one in zip(positions, movers.tolist(), hands, strict=True)]
+        values = self.temperature * forward(self.tensors, np.concatenate(inputs))[0].reshape(*hands.shape, FULL_DECK)
+        followed = hands & positions[:, LED_SUIT, None]
+        compared = np.where(followed, followed, hands)
+        if self.weights == "iec":
+            compared &= ((1 << MAX_RANKS) - 1 << cards // MAX_RANKS * MAX_RANKS)[:, None]
+        known = card_sets(compared) > 0
+        regrets = np.where(known, values, -np.inf).max(axis=2, keepdims=True) - values
+        found = -BETA * np.take_along_axis(regrets, cards[:, None, None], axis=2)[:, :, 0]
+        if self.weights == "bayes":
+            found -= np.log(np.where(known, np.exp(-BETA * regrets), 0.0).sum(axis=2))
         return found
 
 
@@ -162,12 +165,10 @@ def thirds_inputs(position: np.ndarray, mover: int, hands: np.ndarray) -> np.nda
     """ScrofaZero's input for one position and several hands of its mover, the others' cards spread evenly."""
     base = np.zeros(OPEN_HAND_FEATURES, np.float32)
     open_hand_features(position, mover, base)
-    left = card_set(sum(int(position[HAND + seat]) for seat in range(4)))
+    own, left = card_sets(hands), card_sets(np.bitwise_or.reduce(position[HAND : HAND + 4]))
     inputs = np.repeat(base[None, :], len(hands), axis=0)
-    for number, hand in enumerate(np.asarray(hands).tolist()):
-        own = card_set(hand)
-        inputs[number, :FULL_DECK] = own
-        inputs[number, FULL_DECK : 4 * FULL_DECK] = np.tile((left - own) / 3, 3)
+    inputs[:, :FULL_DECK] = own
+    inputs[:, FULL_DECK : 4 * FULL_DECK] = np.tile((left - own) / 3, 3)
     return inputs
 
 

@@ -1,4 +1,8 @@
-"""Settings of the AlphaZero-like trainer; the defaults are ScrofaZero's, with a network that a CPU can train."""
+"""Settings of the AlphaZero-like trainer: ScrofaZero's, with a network that a CPU can train.
+
+What else differs by default: minibatches are larger, and what plays is an average of the weights. The paper has 64
+rows, its program a learning rate of 0.0001 or less, and neither an average.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +23,13 @@ class AlphaZeroSettings:
     temperature: float = setting(5.0, "points: policy targets are softmax(Q / temperature)")
     kept: int = setting(3, "iterations whose positions are trained on", lowest=1)
     passes: int = setting(3, "times that these are gone through in an iteration", lowest=1)
-    batch_size: int = setting(64, "rows of a minibatch", lowest=1)
-    learning_rate: float = setting(0.0005, "of Adam")
+    batch_size: int = setting(256, "rows of a minibatch", lowest=1)
+    learning_rate: float = setting(0.001, "of Adam")
     weight_decay: float = setting(0.0001, "of Adam")
     value_weight: float = setting(3.0, "of the value loss, |dv| in hundreds of points, beside the policy's KL")
+    value_loss: Literal["absolute", "squared"] = setting("absolute", "the paper's |dv|, or its square")
+    averaging: float = setting(0.998, "decay of the average of weights that plays, a step; 0: the weights themselves")
+    result_share: float = setting(0.0, "of what came of a position in its value target, against its own search")
     exploration: float = setting(0.0, "share of self-play moves that are anything legal")
     mask: Literal["zero", "out"] = setting("zero", "illegal actions: logits become 0, as in the paper, or are left out")
 

@@ -13,17 +13,18 @@ and final results instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from cardtable.player import Player, legal_mask
 from cardtable.randomness import streams
-from cardtable.rows import deal_rows, settle_rows, step_rows
+from cardtable.rows import deal_rows, returns_of_rows, settle_rows, step_rows
 from cardtable.rules import TERMINAL
 from cardtable.search.tree import TreeSearch
 from cardtable.spiel import CardGame
+from solvers.alpha_zero.learner import OpenHandLearner, Rows
 from solvers.alpha_zero.network import SCALE, forward, new_tensors, parameters, shapes
 from solvers.alpha_zero.players import network_evaluator, open_player
 from solvers.alpha_zero.settings import AlphaZeroSettings
@@ -32,7 +33,19 @@ from solvers.learning.states import require_numbers, require_state, with_positio
 from solvers.learning.trainer import game_identity, require_iterations
 
 POSITIONS = "memory.states"
-BETAS, EPSILON = (0.3, 0.999), 1e-7  # of Adam, as in the authors' program
+LEARNER = "network"  # in a state
+
+
+class Turn(NamedTuple):
+    """A move in some of the games: positions, and what was found out about them."""
+
+    rows: np.ndarray  # which games
+    positions: np.ndarray
+    movers: np.ndarray
+    legal: np.ndarray
+    values: np.ndarray  # (positions, actions), of actions for the mover
+    expected: np.ndarray  # (positions, seats), of the best action
+    followed: np.ndarray  # whether that was played
 
 
 class AlphaZeroTrainer:
@@ -42,10 +55,8 @@ class AlphaZeroTrainer:
         self._view = view_of(game)
         rules = game.rules
         wanted = shapes(self._view.size, settings.width, settings.blocks, rules.num_distinct_actions, rules.num_players)
-        self.tensors = new_tensors(wanted, seed)
-        self._means = {name: np.zeros_like(tensor) for name, tensor in self.tensors.items()}
-        self._squares = {name: np.zeros_like(tensor) for name, tensor in self.tensors.items()}
-        self._steps = 0
+        self._learner = OpenHandLearner(new_tensors(wanted, seed), settings)
+        self.tensors = self._learner.playing_tensors()
         self._memory: list[dict[str, np.ndarray]] = []  # the positions of the last iterations
         self._losses = {"policy_loss": float("nan"), "value_loss": float("nan")}
 
@@ -64,7 +75,7 @@ class AlphaZeroTrainer:
             self.iterations += 1
 
     def _play(self, games: range, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Positions of these games with their targets; forced moves are played, and learned from, without a search."""
+        """Decisions of these games with their targets; moves without a choice are played, and not learned from."""
         rules, settings = self.game.rules, self.settings
         addresses = rules.compiled_kernel(resample=True).addresses()
         search = TreeSearch(rules, network_evaluator(self._view, self.tensors), settings.c, settings.formula)
@@ -73,7 +84,7 @@ class AlphaZeroTrainer:
         deal_rows(addresses, rules.root, states, np.arange(len(games)), cards)
         turn = np.empty(len(games), np.int64)
         sizes = np.array([rules.num_distinct_actions, rules.max_chance_outcomes], np.int64)
-        parts = []
+        turns: list[Turn] = []
         while True:
             settle_rows(addresses, states, cards, sizes, turn)
             rows = np.flatnonzero(turn != TERMINAL)
@@ -82,26 +93,38 @@ class AlphaZeroTrainer:
             positions = states[rows]
             legal = legal_mask(rules, positions, np.arange(len(rows)))
             found = search.search(positions, settings.searches * legal.sum(axis=1))
-            parts.append(self._targets(positions, legal, found.values, found.outcomes, turn[rows]))
-            chosen = np.nanargmax(np.where(found.visits > 0, found.values, np.nan), axis=1)
+            best = np.nanargmax(np.where(found.visits > 0, found.values, np.nan), axis=1)
+            chosen = best.copy()
             for place in np.flatnonzero(rng.random(len(rows)) < settings.exploration):
                 chosen[place] = rng.choice(np.flatnonzero(legal[place]))
+            expected = found.outcomes[np.arange(len(rows)), best]
+            turns.append(Turn(rows, positions, turn[rows], legal, found.values, expected, chosen == best))
             bad = step_rows(addresses, states, rows, chosen, sizes)
             assert bad < 0, "a search chose an illegal action"
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        results = np.empty((len(games), rules.num_players))
+        returns_of_rows(addresses, states, results)
+        return self._examples(turns, results)
 
-    def _targets(
-        self, positions: np.ndarray, legal: np.ndarray, values: np.ndarray, outcomes: np.ndarray, movers: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        rows = np.arange(len(positions))
-        known = np.where(np.isfinite(values), values, -np.inf)
-        best = known.argmax(axis=1)
+    def _examples(self, turns: list[Turn], results: np.ndarray) -> dict[str, np.ndarray]:
+        """What is learned from games with these results, turn by turn."""
+        share = self.settings.result_share
+        later = results.copy()  # for each game, what the turn behind the one looked at was found to be worth
+        parts = []
+        for one in reversed(turns):
+            came = later[one.rows]
+            worth = np.where(one.followed[:, None], (1.0 - share) * one.expected + share * came, one.expected)
+            later[one.rows] = worth
+            parts.append(self._targets(one, worth))
+        return {name: np.concatenate([part[name] for part in reversed(parts)]) for name in parts[0]}
+
+    def _targets(self, one: Turn, worth: np.ndarray) -> dict[str, np.ndarray]:
+        known = np.where(np.isfinite(one.values), one.values, -np.inf)
         policy = np.exp((known - known.max(axis=1, keepdims=True)) / self.settings.temperature)
-        to_come = outcomes[rows, best] - self._view.won(positions, rows)
-        seats = (movers[:, None] + np.arange(self.game.num_players())) % self.game.num_players()
+        to_come = worth - self._view.won(one.positions, np.arange(len(one.rows)))
+        seats = (one.movers[:, None] + np.arange(self.game.num_players())) % self.game.num_players()
         return {
-            "states": positions,
-            "legal": legal,
+            "states": one.positions,
+            "legal": one.legal,
             "policy": (policy / policy.sum(axis=1, keepdims=True)).astype(np.float32),
             "value": (np.take_along_axis(to_come, seats, axis=1) / SCALE).astype(np.float32),
         }
@@ -110,56 +133,14 @@ class AlphaZeroTrainer:
 
     def _learn(self, rng: np.random.Generator) -> None:
         memory = {name: np.concatenate([part[name] for part in self._memory]) for name in self._memory[0]}
-        inputs = torch.from_numpy(self._view.inputs(memory["states"], np.arange(len(memory["states"]))))
-        legal, policy, value = (torch.from_numpy(memory[name]) for name in ("legal", "policy", "value"))
-        weights = {name: torch.from_numpy(tensor).requires_grad_() for name, tensor in self.tensors.items()}
-        sums = np.zeros(2)
-        count = 0
-        for _ in range(self.settings.passes):
-            order = rng.permutation(len(inputs))
-            for first in range(0, len(order), self.settings.batch_size):
-                rows = torch.from_numpy(order[first : first + self.settings.batch_size])
-                losses = self._losses_of(weights, inputs[rows], legal[rows], policy[rows], value[rows])
-                total = losses[0] + self.settings.value_weight * losses[1]
-                gradients = torch.autograd.grad(total, list(weights.values()))
-                self._adam({name: gradient.numpy() for name, gradient in zip(weights, gradients, strict=True)})
-                sums += [float(loss.detach()) for loss in losses]
-                count += 1
-        self._losses = {"policy_loss": sums[0] / count, "value_loss": sums[1] / count}
-
-    def _losses_of(
-        self,
-        weights: Mapping[str, torch.Tensor],
-        inputs: torch.Tensor,
-        legal: torch.Tensor,
-        policy: torch.Tensor,
-        value: torch.Tensor,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        hidden = torch.relu(inputs @ weights["first.weight"] + weights["first.bias"])
-        for number in range(self.settings.blocks):
-            inside = hidden
-            for half in range(2):
-                name = f"block_{number}_{half}"
-                inside = torch.relu(inside @ weights[f"{name}.weight"] + weights[f"{name}.bias"])
-            hidden = hidden + inside
-        logits = hidden @ weights["policy.weight"] + weights["policy.bias"]
-        outside = 0.0 if self.settings.mask == "zero" else -1e9
-        chances = torch.log_softmax(logits.masked_fill(~legal, outside), dim=1)
-        divergence = (policy * (torch.log(policy.clamp_min(1e-9)) - chances)).sum(dim=1).mean()
-        values = hidden @ weights["value.weight"] + weights["value.bias"]
-        return divergence, (values - value).abs().mean()
-
-    def _adam(self, gradients: Mapping[str, np.ndarray]) -> None:
-        """In place, so that torch's tensors and the search's arrays stay the same memory."""
-        self._steps += 1
-        corrections = [1.0 - beta**self._steps for beta in BETAS]
-        for name, gradient in gradients.items():
-            tensor, mean, square = self.tensors[name], self._means[name], self._squares[name]
-            gradient = gradient + self.settings.weight_decay * tensor
-            mean += (1.0 - BETAS[0]) * (gradient - mean)
-            square += (1.0 - BETAS[1]) * (gradient * gradient - square)
-            root = np.sqrt(square / corrections[1]) + EPSILON
-            tensor -= self.settings.learning_rate / corrections[0] * mean / root
+        inputs = self._view.inputs(memory["states"], np.arange(len(memory["states"])))
+        rows = Rows(*(torch.from_numpy(part) for part in (inputs, memory["legal"], memory["policy"], memory["value"])))
+        losses = [
+            self._learner.fit(rows.at(places))
+            for _ in range(self.settings.passes)
+            for places in torch.from_numpy(rng.permutation(len(inputs))).split(self.settings.batch_size)
+        ]
+        self._losses = dict(zip(self._losses, np.mean(losses, axis=0).tolist(), strict=True))
 
     # ------------------------------------------------------------------------------------------ what it has become
 
@@ -180,9 +161,7 @@ class AlphaZeroTrainer:
         return with_ways(self._state(), self.game.rules, [POSITIONS])
 
     def _state(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"iterations": self.iterations, "steps": self._steps, **self._losses_as_state()}
-        for kind, arrays in (("weight", self.tensors), ("mean", self._means), ("square", self._squares)):
-            state |= {f"{kind}.{name}": array.copy() for name, array in arrays.items()}
+        state: dict[str, Any] = {"iterations": self.iterations, **self._losses, **self._learner.state(LEARNER)}
         state["memory.counts"] = np.array([len(part["states"]) for part in self._memory], np.int64)
         for name, empty in self._empty().items():
             state[f"memory.{name}"] = np.concatenate([empty, *(part[name] for part in self._memory)])
@@ -201,18 +180,13 @@ class AlphaZeroTrainer:
         legal = state["memory.legal"]
         if (legal != legal_mask(rules, positions, np.arange(len(positions)))).any() or not legal.any(axis=1).all():
             raise ValueError("memory.legal of the solver state is not what is legal")
-        self.iterations, self._steps = int(state["iterations"]), int(state["steps"])
+        self.iterations = int(state["iterations"])
         self._losses = {name: float(state[name]) for name in self._losses}
-        for kind, arrays in (("weight", self.tensors), ("mean", self._means), ("square", self._squares)):
-            for name, array in arrays.items():
-                array[:] = state[f"{kind}.{name}"]
+        self._learner.set_state(LEARNER, state)
         borders = np.cumsum(state["memory.counts"])[:-1]
         parts = {name: np.split(state[f"memory.{name}"], borders) for name in self._empty()}
         count = len(state["memory.counts"])
         self._memory = [{name: part[number] for name, part in parts.items()} for number in range(count)]
-
-    def _losses_as_state(self) -> dict[str, float]:
-        return dict(self._losses)
 
     def _empty(self) -> dict[str, np.ndarray]:
         rules = self.game.rules

@@ -38,13 +38,16 @@ class FlatWeights:
         self._squares.zero_()
         self._steps = 0
 
-    def _adam(self, learning_rate: float) -> None:
+    def _adam(
+        self, learning_rate: float, betas: tuple[float, float] = (BETA_1, BETA_2), epsilon: float = EPSILON
+    ) -> None:
+        first, second = betas
         with torch.no_grad():
             self._steps += 1
-            self._means.lerp_(self._gradients, 1.0 - BETA_1)
-            self._squares.mul_(BETA_2).addcmul_(self._gradients, self._gradients, value=1.0 - BETA_2)
-            root = self._squares.sqrt().div_((1.0 - BETA_2**self._steps) ** 0.5).add_(EPSILON)
-            self._weights.addcdiv_(self._means, root, value=-learning_rate / (1.0 - BETA_1**self._steps))
+            self._means.lerp_(self._gradients, 1.0 - first)
+            self._squares.mul_(second).addcmul_(self._gradients, self._gradients, value=1.0 - second)
+            root = self._squares.sqrt().div_((1.0 - second**self._steps) ** 0.5).add_(epsilon)
+            self._weights.addcdiv_(self._means, root, value=-learning_rate / (1.0 - first**self._steps))
 
     def _rmsprop(self, learning_rate: float) -> None:
         """Gradients that are too long are shortened first."""

@@ -3,8 +3,11 @@
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from cardtable.spiel import load_card_game
+from solvers.alpha_zero.players import save_alpha_zero
 from tests import commands
 
 
@@ -19,6 +22,10 @@ def test_training_and_tables(tmp_path: Path) -> None:
     tables = list(csv.DictReader((tmp_path / "tables" / "matches.csv").open()))
     assert {row["table"] for row in tables} == {"2", "3", "5", "8"}
     assert len(list(csv.DictReader((tmp_path / "tables" / "table_4.csv").open()))) == 9
+    assert len(list(csv.DictReader((tmp_path / "tables" / "table_3.csv").open()))) == 5
+    stratified = [row for row in tables if row["match"] in ("SS", "SZS - greed")]
+    assert [row["deals"] for row in stratified] == ["3", "3"]  # one match, in two tables
+    assert stratified[0]["points"] == stratified[1]["points"]
 
 
 def test_bad_flags(tmp_path: Path) -> None:
@@ -26,3 +33,7 @@ def test_bad_flags(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "nowhere is no saved player" in result.stdout + result.stderr
     assert "Traceback" not in result.stderr
+    save_alpha_zero(tmp_path, load_card_game("python_gongzhu"), {"some": np.zeros(1, np.float32)}, {}, {})
+    result = commands.run("experiments.gongzhu_scrofazero", f"--tables={tmp_path}", "--only=3,9", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "--only=9; allowed: 2, 3, 4, 5, 6, 7, 8" in result.stdout + result.stderr

@@ -1,18 +1,22 @@
 """The AlphaZero-like trainer: learns, goes on bit by bit, saves players; ScrofaZero's worlds and weights."""
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyspiel
 import pytest
+import torch
 
 import cardspiel  # noqa: F401 registers the games
 from cardtable.match import play_match
 from cardtable.parameters import UserError
 from cardtable.player import find_player
 from cardtable.randomness import generator
+from cardtable.ways import walked
 from gongzhu_spiel import rules
 from gongzhu_spiel import state as slots
+from solvers.alpha_zero.learner import OpenHandLearner, Rows
 from solvers.alpha_zero.network import forward, new_tensors, shapes
 from solvers.alpha_zero.players import save_alpha_zero
 from solvers.alpha_zero.scrofazero import BETA, ScrofaBelief, key_cards, thirds_inputs
@@ -22,7 +26,7 @@ from tests.gongzhu_spiel.test_endings import ending
 
 SMALL = pyspiel.load_game("python_gongzhu(suits=2,ranks=4)")
 FULL = pyspiel.load_game("python_gongzhu")
-SETTINGS = AlphaZeroSettings(width=32, blocks=1, games=16, learning_rate=0.003)
+SETTINGS = AlphaZeroSettings(width=32, blocks=1, games=16, batch_size=64, learning_rate=0.003)
 
 
 def test_it_learns_what_deals_are_worth_and_goes_on_bit_by_bit() -> None:
@@ -38,6 +42,74 @@ def test_it_learns_what_deals_are_worth_and_goes_on_bit_by_bit() -> None:
     assert all((again.tensors[name] == tensor).all() for name, tensor in trainer.tensors.items())
     with pytest.raises(ValueError, match="lacks iterations"):
         again.set_state({name: value for name, value in state.items() if name != "iterations"})
+
+
+@pytest.mark.parametrize("mask", ["zero", "out"])
+@pytest.mark.parametrize("value_loss", ["absolute", "squared"])
+def test_steps_are_those_of_torch(mask: Literal["zero", "out"], value_loss: Literal["absolute", "squared"]) -> None:
+    """Derivatives by autograd, steps by torch's own Adam, the loss written down as in the paper."""
+    settings = AlphaZeroSettings(
+        width=8, blocks=2, learning_rate=0.01, weight_decay=0.02, mask=mask, value_loss=value_loss, averaging=0.5
+    )
+    tensors = new_tensors(shapes(5, 8, 2, 6, 4), seed=2)
+    learner = OpenHandLearner(tensors, settings)
+    parameters = {name: torch.tensor(tensor, requires_grad=True) for name, tensor in tensors.items()}
+    adam = torch.optim.Adam(parameters.values(), 0.01, betas=(0.3, 0.999), eps=1e-7, weight_decay=0.02)
+    average = {name: tensor.astype(np.float64) for name, tensor in tensors.items()}
+    torch.manual_seed(1)
+    for step in range(1, 4):
+        legal = torch.rand(7, 6) < 0.6
+        legal[:, 0] = True
+        policy = torch.rand(7, 6) * legal
+        rows = Rows(torch.randn(7, 5), legal, policy / policy.sum(1, keepdim=True), torch.randn(7, 4))
+        losses = learner.fit(rows)
+
+        hidden = torch.relu(rows.inputs @ parameters["first.weight"] + parameters["first.bias"])
+        for block in ("block_0", "block_1"):
+            one = torch.relu(hidden @ parameters[f"{block}_0.weight"] + parameters[f"{block}_0.bias"])
+            hidden = hidden + torch.relu(one @ parameters[f"{block}_1.weight"] + parameters[f"{block}_1.bias"])
+        logits = hidden @ parameters["policy.weight"] + parameters["policy.bias"]
+        logits = torch.where(legal, logits, torch.zeros(()) if mask == "zero" else torch.tensor(-torch.inf))
+        chances = torch.softmax(logits, 1)
+        likely = rows.policy > 0
+        divergence = (rows.policy[likely] * torch.log(rows.policy[likely] / chances[likely])).sum() / 7
+        missed = hidden @ parameters["value.weight"] + parameters["value.bias"] - rows.value
+        value = missed.abs().mean() if value_loss == "absolute" else (missed**2).mean()
+        adam.zero_grad()
+        (divergence + settings.value_weight * value).backward()
+        adam.step()
+        assert losses == pytest.approx((divergence.item(), value.item()), rel=1e-4)
+        decay = min(0.5, step / (step + 10))
+        for name, parameter in parameters.items():
+            average[name] = decay * average[name] + (1 - decay) * parameter.detach().numpy()
+    for name, tensor in learner.playing_tensors().items():
+        assert tensor == pytest.approx(average[name], abs=2e-5)
+
+
+def test_what_came_of_a_position_is_its_target_if_it_is_wanted() -> None:
+    """All positions of a game have the same one: the result of one of the ways on from the last decision."""
+    trainer = AlphaZeroTrainer(SMALL, AlphaZeroSettings(width=8, blocks=0, games=6, result_share=1.0), seed=5)
+    trainer.run(1)
+    state = trainer.get_state()
+    positions = walked(SMALL.rules, state["memory.states"], 1000)
+    games: dict[bytes, list[tuple[np.ndarray, float]]] = {}
+    for position, value in zip(positions, 100 * state["memory.value"], strict=True):
+        own = value[0] if position[slots.TURN] % 2 == 0 else -value[0]
+        assert value == pytest.approx([value[0], -value[0], value[0], -value[0]])
+        games.setdefault(position[slots.deck.DEALT : slots.deck.DEALT + 4].tobytes(), []).append((position, own))
+    assert len(games) == 6
+    for played in games.values():
+        assert [own for _, own in played] == pytest.approx([played[0][1]] * len(played))
+        last = played[-1][0]
+        ways = [way for way in range(8) if int(rules.legal_cards(last)) >> way & 1]
+        ends = []
+        for way in ways:
+            end = last.copy()
+            rules.apply_action(end, way)
+            while end[slots.CARDS_PLAYED] < 8:
+                rules.apply_action(end, int(rules.legal_cards(end)).bit_length() - 1)
+            ends.append(rules.team_result(end))
+        assert any(played[0][1] == pytest.approx(end, abs=1e-3) for end in ends)
 
 
 def test_what_it_learned_beats_random_and_is_saved(tmp_path: Path) -> None:
