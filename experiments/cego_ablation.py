@@ -19,7 +19,7 @@ from cardtable.match import play_match
 from cardtable.parameters import UserError
 from cardtable.player import find_player
 from cardtable.spiel import CardGame, load_game
-from experiments.cego.agents import RANDOM_MEANS, SETUPS, measure
+from experiments.cego.agents import COLUMNS_OF_ABLATION, RANDOM_MEANS, SETUPS, measure
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import write_csv
@@ -56,12 +56,6 @@ define_out("runs/cego_ablation", resume="the trainings")
 flags.DEFINE_bool("quick", False, "one iteration of a few games each, looked at in 100 games and 4 deals")
 
 QUICK = {"games": 4, "chunk_games": 4, "batch_size": 16}
-COLUMNS: dict[str, type] = {
-    "settings": str,
-    "seed": int,
-    "games learnt from": int,
-    **dict.fromkeys(("S1", "S2", "v reference", "s.e."), float),
-}
 
 
 @command
@@ -80,7 +74,7 @@ def main() -> None:
     for name in FLAGS.only:
         for seed in seeds:
             make = functools.partial(_row, game, name, seed, seconds, games, deals)
-            rows.append(kept.once(f"{name}, seed {seed}", COLUMNS, make))
+            rows.append(kept.once(f"{name}, seed {seed}", COLUMNS_OF_ABLATION, make))
         tables.show(name, rows[-len(seeds) :])
     write_csv(directory.path / "ablation.csv", rows)
     means = [_mean_of([row for row in rows if row["settings"] == name]) for name in FLAGS.only]

@@ -13,7 +13,7 @@ from absl import flags
 import cego_spiel  # noqa: F401 registers the game
 from cardtable.match import play_games
 from cardtable.parameters import UserError
-from cardtable.player import find_player
+from cardtable.player import find_player, players_of
 from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.cego.lessons import LESSONS, Deal, draw_leads, read_deal
@@ -33,7 +33,9 @@ from experiments.running.flags import (
 from experiments.running.round_robin import names_in
 
 FLAGS = flags.FLAGS
-flags.DEFINE_string("players", "expert,random", "players with commas between them")
+flags.DEFINE_string(
+    "players", "", "players with commas between them; by default the expert, if there is one, and random"
+)
 flags.DEFINE_list("subgames", list(LESSONS), "which sub-games")
 define_count("deals", 2000, "deals that each player plays with itself", 2, bytes_each=50_000, seconds_each=5e-3)
 define_seed("of deals and players")
@@ -43,20 +45,25 @@ define_number("checkpoint_seconds", 30.0, "seconds after which games that were p
 flags.DEFINE_bool("quick", False, "20 deals")
 
 QUICK_DEALS = 20
+USUAL = ("expert", "random")
 
 
 @command
 def main() -> None:
-    texts = names_in(FLAGS.players, least=1)
+    texts = names_in(FLAGS.players, least=1) if FLAGS.players else []
     if not FLAGS.subgames or not set(FLAGS.subgames) <= LESSONS.keys():
         raise UserError(f"--subgames={','.join(FLAGS.subgames)}: allowed are {', '.join(LESSONS)}")
     count = QUICK_DEALS if FLAGS.quick else FLAGS.deals
     games = {name: load_game(f"python_cego(subgame={name})") for name in FLAGS.subgames}
-    players = {name: {text: find_player(text, game) for text in texts} for name, game in games.items()}
+    chosen = {name: texts or [text for text in USUAL if text in players_of(game)] for name, game in games.items()}
+    players = {name: {text: find_player(text, games[name]) for text in own} for name, own in chosen.items()}
     directory = open_directory({"players": texts, "subgames": FLAGS.subgames, "deals": count, "seed": FLAGS.seed})
     deals: dict[str, dict[str, list[Deal]]] = {}
     files = []
-    with chosen_executor(directory.path) as executor, LateProgress("playing", count * len(texts) * len(games)) as bar:
+    with (
+        chosen_executor(directory.path) as executor,
+        LateProgress("playing", count * sum(map(len, players.values()))) as bar,
+    ):
         for subgame, game in games.items():
             deals[subgame] = {}
             for number, (text, player) in enumerate(players[subgame].items()):

@@ -76,6 +76,7 @@ SIZES = {
     ("arena", "--deals=1000000000000"): "of memory or more",
     ("deep_cfr", "--traversals=1000000000000"): "hours or more",
     ("coinche_bidder", "--numbers=/dev/null"): "is damaged or not the numbers of bidders",
+    ("clone", "--learning_rate=-1"): "is not a non-negative number",
     ("clone", "--hidden_sizes=100000,100000"): "hidden layers of 100,000, 100,000 needs",
     ("deep_cfr", "--hidden_sizes=100000,100000"): "needs 200 GB of memory",
     ("deep_cfr", "--memory_rows=1000000000000"): "of memory",

@@ -123,6 +123,12 @@ COLUMNS_7: dict[str, type] = {
     "games": int,
 }
 COLUMNS_6: dict[str, type] = dict.fromkeys(("A", "B", "seat 0", "s.e.", "won %", "paper"), str)
+COLUMNS_OF_ABLATION: dict[str, type] = {
+    "settings": str,
+    "seed": int,
+    "games learnt from": int,
+    **dict.fromkeys(("S1", "S2", "v reference", "s.e."), float),
+}
 
 
 class Tables:

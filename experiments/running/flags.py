@@ -111,7 +111,7 @@ def define_settings(settings: type, already: type | None = None) -> None:
             lowest, highest = field.metadata["lowest"] or 0, field.metadata["highest"] or LARGEST
             define_count(name, None, text, lowest, highest, seconds_each=field.metadata["seconds_each"])
         elif kind is float:
-            define_number(name, None, text)
+            define_number(name, None, text, field.metadata["lowest"])
         else:
             flags.DEFINE_string(name, None, text)
 

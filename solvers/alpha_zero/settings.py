@@ -24,7 +24,7 @@ class AlphaZeroSettings:
     kept: int = setting(3, "iterations whose positions are trained on", lowest=1)
     passes: int = setting(3, "times that these are gone through in an iteration", lowest=1)
     batch_size: int = setting(256, "rows of a minibatch", lowest=1)
-    learning_rate: float = setting(0.001, "of Adam")
+    learning_rate: float = setting(0.001, "of Adam", lowest=0)
     weight_decay: float = setting(0.0001, "of Adam")
     value_weight: float = setting(3.0, "of the value loss, |dv| in hundreds of points, beside the policy's KL")
     value_loss: Literal["absolute", "squared"] = setting("absolute", "the paper's |dv|, or its square")

@@ -40,7 +40,7 @@ class Settings:
     loss: Literal["one_sided", "squared"] = setting("one_sided", "of the advantage networks")
     training_steps: int = setting(10, "for each network and iteration", lowest=1, seconds_each=1e-5)
     batch_size: int = setting(512, "rows of a minibatch; 0, or more than there are, is everything at once")
-    learning_rate: float = setting(5e-3, "of the advantage networks")
+    learning_rate: float = setting(5e-3, "of the advantage networks", lowest=0)
     warm_start: bool = setting(True, "go on with the last iteration's weights; otherwise train from scratch")
     memory_rows: int | None = setting(
         None,
@@ -55,7 +55,7 @@ class Settings:
         1500, "of the strategy network, each time it is fitted", lowest=1, seconds_each=1e-5
     )
     strategy_batch_size: int = setting(1024, "rows of its minibatches; 0 is everything at once")
-    strategy_learning_rate: float = setting(3e-3, "of the strategy network, at first; it falls to zero")
+    strategy_learning_rate: float = setting(3e-3, "of the strategy network, at first; it falls to zero", lowest=0)
     strategy_memory_rows: int | None = setting(None, "rows of each strategy memory; as memory_rows", lowest=1)
     snapshots: int = setting(
         64, "networks kept for the Single Deep CFR average of games that are not enumerated", lowest=1

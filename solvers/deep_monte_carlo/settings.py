@@ -38,8 +38,8 @@ class Settings:
     epsilon: float = setting(0.1, "how often a learner plays at random")
     batch_size: int = setting(512, "decisions of a minibatch", lowest=1)
     optimiser: Literal["adam", "rmsprop"] = setting("adam", "Adam, or RMSprop as DouZero has it")
-    learning_rate: float = setting(1e-3, "of the optimiser, while values are distilled")
-    later_learning_rate: float = setting(2e-4, "of the optimiser, afterwards")
+    learning_rate: float = setting(1e-3, "of the optimiser, while values are distilled", lowest=0)
+    later_learning_rate: float = setting(2e-4, "of the optimiser, afterwards", lowest=0)
     averaging: float = setting(0.999, "decay of the running average of the weights, which is what plays")
     device: str = setting("cpu", "cpu, cuda, ...")
 

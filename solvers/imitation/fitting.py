@@ -36,7 +36,7 @@ class FitSettings:
     hidden_sizes: tuple[int, ...] = setting((32, 32), "numbers in each hidden layer")
     epochs: int = setting(12, "times that all examples are gone through", lowest=1)
     batch_size: int = setting(512, "rows of a minibatch", lowest=1)
-    learning_rate: float = setting(0.003, "of Adam, at the beginning")
+    learning_rate: float = setting(0.003, "of Adam, at the beginning", lowest=0)
     scale: float = setting(100.0, "values are divided by it")
 
     def __post_init__(self) -> None:

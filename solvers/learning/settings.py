@@ -23,7 +23,7 @@ from cardtable.parameters import require, require_whole
 def setting(
     default: Any, meaning: str, lowest: int | None = None, highest: int | None = None, seconds_each: float = 0.0
 ) -> Any:
-    """A field with a default, a help text, the whole numbers allowed, and what one more costs at the very least."""
+    """A field with a default, a help text, the numbers allowed, and what one more costs at the very least."""
     known = {"help": meaning, "lowest": lowest, "highest": highest, "seconds_each": seconds_each}
     return dataclasses.field(default=default, metadata=known)
 
@@ -53,3 +53,4 @@ def check_fields(settings: Any) -> None:
             require_whole(name, value, 0 if lowest is None else lowest, field.metadata.get("highest"))
         elif kind is float:
             require(math.isfinite(value), name, value, "numbers, not infinity")
+            require(lowest is None or value >= lowest, name, value, f"{lowest} or more")

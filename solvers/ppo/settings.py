@@ -18,7 +18,7 @@ class Settings:
     n_steps: int = setting(512, "decisions in each environment before an update", lowest=2, highest=1_000_000)
     batch_size: int = setting(512, "decisions of a minibatch", lowest=2)
     n_epochs: int = setting(10, "passes over the decisions of an iteration", lowest=1)
-    learning_rate: float = setting(3e-4, "step size of Adam")
+    learning_rate: float = setting(3e-4, "step size of Adam", lowest=0)
     gamma: float = setting(0.99, "discount of a decision")
     gae_lambda: float = setting(0.95, "bias against variance of the advantages")
     clip_range: float = setting(0.2, "how far the ratio of new to old probabilities counts")

@@ -39,8 +39,8 @@ class Settings:
     epsilon_decisions: int = setting(100_000, "decisions until it has fallen from the first to the last", lowest=1)
     anticipatory: float = setting(0.5, "NFSP: how often a seat plays the best response and not the average")
     batch_size: int = setting(512, "decisions of a minibatch", lowest=1)
-    learning_rate: float = setting(1e-3, "of Adam")
-    policy_learning_rate: float = setting(1e-3, "of Adam, for NFSP's average policy")
+    learning_rate: float = setting(1e-3, "of Adam", lowest=0)
+    policy_learning_rate: float = setting(1e-3, "of Adam, for NFSP's average policy", lowest=0)
     averaging: float = setting(0.999, "decay of the running average of the weights, which is what plays")
     device: str = setting("cpu", "cpu, cuda, ...")
 

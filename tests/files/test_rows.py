@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from cardtable.parameters import UserError
-from experiments import cego_ablation
 from experiments.cego import agents
 from experiments.running.kept_rows import FILE, KeptRows
 from experiments.toepen.frontier import BET_COLUMNS, COLUMNS, HAND_COLUMNS, TOO_LARGE_COLUMNS
@@ -29,7 +28,7 @@ def fits(value: Any, kind: type) -> bool:
     return plain and not (isinstance(value, int) and value > 2**53)
 
 
-@pytest.mark.parametrize("columns", [agents.COLUMNS_7, agents.COLUMNS_6, cego_ablation.COLUMNS])
+@pytest.mark.parametrize("columns", [agents.COLUMNS_7, agents.COLUMNS_6, agents.COLUMNS_OF_ABLATION])
 def test_kept_rows_are_rows_of_the_table(columns: dict[str, type], tmp_path: Path) -> None:
     def never() -> dict[str, Any]:
         raise AssertionError("it is kept")
