@@ -60,7 +60,16 @@ def test_games_were_found() -> None:
 
 # Extras of the installation, and what may import them: experiments, learners, PettingZoo's adapter, and nobody else.
 EXTRAS = ("gymnasium", "matplotlib", "pettingzoo", "ray", "stable_baselines3", "tensorboard", "torch")
-LEARNERS = ("alpha_zero.trainer", "deep_cfr", "deep_monte_carlo", "imitation", "learning", "ppo", "q_learning")
+LEARNERS = (
+    "alpha_zero.learner",
+    "alpha_zero.trainer",
+    "deep_cfr",
+    "deep_monte_carlo",
+    "imitation",
+    "learning",
+    "ppo",
+    "q_learning",
+)
 NEED_EXTRAS = ("cardspiel.pettingzoo_env", *(f"solvers.{name}" for name in LEARNERS))
 BLOCK_EXTRAS = """
 import sys

@@ -20,7 +20,7 @@ SMALL = (
     "python_card_isomorphism(game=python_toepen(suits=2,ranks=2,hand_size=1))",
     "python_bucketing(game=python_toepen(suits=2,ranks=2,hand_size=1))",
 )
-NEEDS = {"sequence-form LP": "ecos", "DQN": "torch", "NFSP": "torch", "policy gradient": "torch"}
+NEEDS = {"sequence-form LP": "ecos", "DQN": "tree", "NFSP": "tree", "policy gradient": "torch"}
 HOURS_IN_PYTHON = ("magnetic mirror descent", "fictitious play", "sequence-form LP")  # of more than tiny games
 
 

@@ -94,7 +94,7 @@ def test_bad_options(name: str, complaint: str) -> None:
 
 
 def test_the_expert_beats_flat_monte_carlos_rollout_policy() -> None:
-    score = play_match(GAME, find_player("expert(worlds=30)", GAME), find_player("if", GAME), 48, seed=8).score
+    score = play_match(GAME, find_player("expert(worlds=30)", GAME), find_player("if", GAME), 96, seed=8).score
     assert score.mean > 3 * score.standard_error
 
 

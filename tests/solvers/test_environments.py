@@ -96,6 +96,10 @@ def test_mistakes() -> None:
         with pytest.raises(UserError, match="the action of environment 0 is"):
             environment.step(np.full(6, action))
     np.testing.assert_array_equal(environment.observations(), shown)
+
+
+def test_mistakes_of_who_sits_where() -> None:
+    pytest.importorskip("gymnasium")
     with pytest.raises(UserError, match="one seat, or seats of one team"):
         vector_env("python_gongzhu", [ME, ME, "random", "random"])
     with pytest.raises(UserError, match="at least one seat that learns"):
