@@ -22,6 +22,7 @@ BRIEF = {  # what a command needs, so that --out is the first thing that is wron
     "toepen_advice": ["--size=2-3-2", "--games=20", "--player=random"],
     "toepen_expert": ["--size=2-3-2", "--iterations=20", "--hands=2"],
     "toepen_response": ["--size=2-3-2", "--player=uniform", "--hands=2"],
+    "learning_curves": [f"--runs={ROOT / 'tests' / 'files' / 'curve'}"],
     "solve": ["--game=kuhn_poker", "--iterations=3"],
     "deep_cfr": ["--quick", "--game=kuhn_poker"],
     "cego_agents": ["--quick", "--agents=random,monte_carlo(worlds=1)", "--subgames=bettel"],
