@@ -21,7 +21,7 @@ import pyspiel
 
 from cardtable.bots import SeatBot
 from cardtable.executors import Executor, Serial
-from cardtable.parameters import UserError, require
+from cardtable.parameters import UserError, require_whole
 from cardtable.player import Player, player_streams
 from cardtable.randomness import sample_index, streams, uniform
 from cardtable.rows import deal_rows, finish_rows, returns_of_rows, settle_rows, step_rows
@@ -175,7 +175,7 @@ def play_games(
     The players have the same seed as the cards unless they are given one of their own.
     """
     require_sequential(game)
-    require(1 <= deals <= MOST_DEALS, "deals", deals, f"1 to {MOST_DEALS:,}")
+    require_whole("deals", deals, 1, MOST_DEALS)
     if len(seats) != game.num_players():
         raise ValueError(f"{game.num_players()} players are needed, one for each seat, not {len(seats)}")
     task = Task(game, tuple(seats), seed, seed if player_seed is None else player_seed)

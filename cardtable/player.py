@@ -39,7 +39,7 @@ from cardtable.compiled import compiled
 from cardtable.files import read_json, write_atomically
 from cardtable.parameters import UserError, require_whole
 from cardtable.randomness import below, streams
-from cardtable.rows import choose_rows, draw_rows, mask_rows
+from cardtable.rows import choose_rows, draw_rows, mask_rows, require_rows
 from cardtable.rules import PLAYER_SIGNATURE, Rules, compile_for, player_addresses
 from cardtable.spiel import CardGame, is_game, load_game
 
@@ -232,7 +232,22 @@ def compiled_players(game: CardGame) -> dict[str, Player]:
 
 def find_player(text: str, game: pyspiel.Game) -> Player:
     """The player that a text names, for this game; UserError, in one sentence, if there is none."""
-    return dataclasses.replace(_find(text, game), name=text, found=True)
+    found = _find(text, game)
+    answers = {name: getattr(found, name) for name in ("choose_rows", "probabilities_rows", "explain_rows")}
+    checked = {name: _checked(ask, game) for name, ask in answers.items() if ask is not None}
+    return dataclasses.replace(found, name=text, found=True, **checked)
+
+
+def _checked(ask: Callable, game: CardGame) -> Callable:
+    """The same answers; positions that are none are refused. Compiled code does not look: it would read memory that
+    belongs to something else."""
+
+    @functools.wraps(ask)
+    def answer(states: np.ndarray, rows: np.ndarray, *streams: np.ndarray) -> Any:
+        require_rows(states, rows, *streams, size=game.rules.state_size)
+        return ask(states, rows, *streams)
+
+    return answer
 
 
 def _find(text: str, game: pyspiel.Game) -> Player:

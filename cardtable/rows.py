@@ -10,6 +10,7 @@ import numpy as np
 from numba import types
 
 from cardtable.compiled import compiled, entry_point
+from cardtable.parameters import bad_value
 from cardtable.randomness import sample_index, uniform
 from cardtable.rules import ADDRESSES, CHANCE, INTEGERS, STATES, STREAMS, TERMINAL, kernel_at, player_at
 
@@ -17,6 +18,21 @@ FLOATS = types.Array(types.float64, 2, "C")
 MASKS = types.Array(types.boolean, 2, "C")
 TENSORS = types.Array(types.float32, 2, "C")
 ROOT = types.Array(types.int64, 1, "C", readonly=True)
+
+
+def require_rows(states: np.ndarray, rows: np.ndarray, *streams: np.ndarray, size: int) -> None:
+    """Row numbers of `states`, each of which has `size` numbers, and one stream for each of them where some are given:
+    compiled code does not look."""
+    shape = np.shape(states)
+    if len(shape) != 2 or shape[1] != size:
+        raise bad_value("the shape of states", shape, f"(any number, {size})")
+    if np.ndim(rows) != 1:
+        raise bad_value("rows", rows, "numbers of rows of states, in one dimension")
+    if len(rows) and not 0 <= np.min(rows) <= np.max(rows) < shape[0]:
+        raise bad_value("rows", rows, f"0 to {shape[0] - 1}")
+    for each in streams:
+        if len(each) != len(rows):
+            raise bad_value("the number of streams", len(each), f"{len(rows)}, one for each of the rows")
 
 
 @entry_point(ADDRESSES, ROOT, STATES, INTEGERS, STREAMS, nogil=True)

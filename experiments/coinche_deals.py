@@ -40,7 +40,7 @@ if __name__ == "__main__":
     define_executor()
     define_out("runs/coinche_deals", resume="the match")
     define_number("checkpoint_seconds", 30.0, "seconds after which games that were played are filed", 0.0)
-    flags.DEFINE_bool("quick", False, "four deals of the easy expert")
+    flags.DEFINE_bool("quick", False, "four deals, of the easy expert if --first names nobody")
 
 QUICK_DEALS = 4
 
@@ -49,7 +49,8 @@ QUICK_DEALS = 4
 def main() -> None:
     game = load_game("python_coinche")
     deals = QUICK_DEALS if FLAGS.quick else FLAGS.deals
-    texts = ("expert(level=easy)" if FLAGS.quick else FLAGS.first, FLAGS.second)
+    easy = FLAGS.quick and FLAGS["first"].using_default_value
+    texts = ("expert(level=easy)" if easy else FLAGS.first, FLAGS.second)
     players = (find_player(texts[0], game), find_player(texts[1], game))
     directory = open_directory({"first": texts[0], "second": texts[1], "deals": deals, "seed": FLAGS.seed})
     with chosen_executor(directory.path) as executor, LateProgress("playing", 2 * deals) as progress:

@@ -15,6 +15,7 @@ from open_spiel.python.observation import make_observation
 import cardspiel  # noqa: F401 registers our games
 from cardtable.batch import Batch, play_out
 from cardtable.player import find_player, policy_player
+from cardtable.randomness import streams
 from solvers.best_response import best_response, evaluate_probabilities, nash_conv
 from solvers.cfr import CFRSolver
 from solvers.mccfr import ExternalSamplingSolver
@@ -134,6 +135,23 @@ ODD_ANSWERS: tuple[Any, ...] = (
     {0: "x", 1: 1.0},
     {0: None, 1: 1.0},
 )
+
+
+@pytest.mark.parametrize("name", ["random", "strong", "monte_carlo(worlds=2,rollout=random)"])
+def test_players_are_asked_for_rows_that_exist(name: str) -> None:
+    game = pyspiel.load_game("python_coinche")
+    player = find_player(name, game)
+    batch = Batch(game.rules, 3, seed=1)
+    states, generators = batch.states, streams(1, (0,), range(3))
+    assert player.choose_rows is not None
+    assert len(player.choose_rows(states, np.arange(3), generators)) == 3
+    for rows in ([3], [-1], [1 << 40], [0, 1, 7]):
+        wrong = np.array(rows, np.int64)
+        refused(lambda: player.choose_rows(states, wrong, generators[: len(wrong)]), "rows is .*allowed: 0 to 2")  # noqa: B023
+    refused(lambda: player.choose_rows(states, np.zeros((1, 1), np.int64), generators[:1]), "in one dimension")
+    refused(lambda: player.choose_rows(states, np.arange(3), generators[:2]), "one for each of the rows")
+    refused(lambda: player.choose_rows(states[:, 1:], np.arange(3), generators), "the shape of states is")
+    refused(lambda: player.choose_rows(states[0], np.arange(1), generators[:1]), "the shape of states is")
 
 
 def test_policies_of_wrong_types() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -269,7 +270,7 @@ def test_found_players_go_to_other_processes_and_others_say_why_not() -> None:
         pickle.dumps(in_rows(Player("mine", game)))
 
 
-@pytest.mark.parametrize("deals", [0, -1, 10**12])
-def test_impossible_numbers_of_deals(deals: int) -> None:
+@pytest.mark.parametrize("deals", [0, -1, 10**12, 1.5, "7", True])
+def test_impossible_numbers_of_deals(deals: Any) -> None:
     with pytest.raises(UserError, match=r"deals is .* allowed: 1 to"):
         match_of("python_toepen", "random", "random", deals)
