@@ -234,7 +234,7 @@ def find_player(text: str, game: pyspiel.Game) -> Player:
     """The player that a text names, for this game; UserError, in one sentence, if there is none."""
     found = _find(text, game)
     answers = {name: getattr(found, name) for name in ("choose_rows", "probabilities_rows", "explain_rows")}
-    checked = {name: _checked(ask, game) for name, ask in answers.items() if ask is not None}
+    checked: dict[str, Any] = {name: _checked(ask, game) for name, ask in answers.items() if ask is not None}
     return dataclasses.replace(found, name=text, found=True, **checked)
 
 

@@ -140,18 +140,17 @@ ODD_ANSWERS: tuple[Any, ...] = (
 @pytest.mark.parametrize("name", ["random", "strong", "monte_carlo(worlds=2,rollout=random)"])
 def test_players_are_asked_for_rows_that_exist(name: str) -> None:
     game = pyspiel.load_game("python_coinche")
-    player = find_player(name, game)
-    batch = Batch(game.rules, 3, seed=1)
-    states, generators = batch.states, streams(1, (0,), range(3))
-    assert player.choose_rows is not None
-    assert len(player.choose_rows(states, np.arange(3), generators)) == 3
+    choose = find_player(name, game).choose_rows
+    assert choose is not None
+    states, generators = Batch(game.rules, 3, seed=1).states, streams(1, (0,), range(3))
+    assert len(choose(states, np.arange(3), generators)) == 3
     for rows in ([3], [-1], [1 << 40], [0, 1, 7]):
         wrong = np.array(rows, np.int64)
-        refused(lambda: player.choose_rows(states, wrong, generators[: len(wrong)]), "rows is .*allowed: 0 to 2")  # noqa: B023
-    refused(lambda: player.choose_rows(states, np.zeros((1, 1), np.int64), generators[:1]), "in one dimension")
-    refused(lambda: player.choose_rows(states, np.arange(3), generators[:2]), "one for each of the rows")
-    refused(lambda: player.choose_rows(states[:, 1:], np.arange(3), generators), "the shape of states is")
-    refused(lambda: player.choose_rows(states[0], np.arange(1), generators[:1]), "the shape of states is")
+        refused(lambda: choose(states, wrong, generators[: len(wrong)]), "rows is .*allowed: 0 to 2")  # noqa: B023
+    refused(lambda: choose(states, np.zeros((1, 1), np.int64), generators[:1]), "in one dimension")
+    refused(lambda: choose(states, np.arange(3), generators[:2]), "one for each of the rows")
+    refused(lambda: choose(states[:, 1:], np.arange(3), generators), "the shape of states is")
+    refused(lambda: choose(states[0], np.arange(1), generators[:1]), "the shape of states is")
 
 
 def test_policies_of_wrong_types() -> None:
