@@ -83,6 +83,8 @@ SIZES = {
     ("deep_cfr", "--memory_rows=1000000000000"): "of memory",
     ("deep_cfr", "--seed=-1"): "allowed: 0 to",
     ("deep_cfr", "--epsilon=inf"): "allowed: finite numbers",
+    ("gongzhu_expert", "--iteration_games=1000000000000"): "hours or more",
+    ("train", "--playouts=1000000000000"): "hours or more",
     ("gongzhu_scrofazero", "--game=catch"): "--game=catch is not a card game of this project",
     ("inference", "--players=os:getcwd"): "--players=os:getcwd: a bot's positions cannot be told again",
     ("solve", "--seconds=nan"): "allowed: finite numbers",

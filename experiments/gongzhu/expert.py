@@ -38,13 +38,13 @@ Tensors = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class ExpertSettings:
-    games: int = setting(8000, "of flat Monte Carlo, to distil", lowest=64)
-    worlds: int = setting(20, "of every decision in them", lowest=1)
-    iterations: int = setting(2, "with the network's own rollouts", lowest=0)
-    iteration_games: int = setting(8000, "of each iteration", lowest=64)
-    clone_games: int = setting(8000, "of Mr. Greed, to clone", lowest=64)
+    games: int = setting(8000, "of flat Monte Carlo, to distil", lowest=64, seconds_each=1e-4)
+    worlds: int = setting(20, "of every decision in them", lowest=1, seconds_each=1e-4)
+    iterations: int = setting(2, "with the network's own rollouts", lowest=0, seconds_each=1e-2)
+    iteration_games: int = setting(8000, "of each iteration", lowest=64, seconds_each=1e-4)
+    clone_games: int = setting(8000, "of Mr. Greed, to clone", lowest=64, seconds_each=1e-5)
     exploration: float = setting(0.08, "share of moves that are anything legal, while examples are made")
-    epochs: int = setting(12, "times that all examples are gone through", lowest=1)
+    epochs: int = setting(12, "times that all examples are gone through", lowest=1, seconds_each=1e-5)
 
     def __post_init__(self) -> None:
         check_fields(self)

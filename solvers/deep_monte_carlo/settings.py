@@ -26,15 +26,19 @@ class Settings:
     tells: Literal["features", "information", "observation"] = setting(
         "features", "what the network is told: the game's features, or one of its tensors and actions by number"
     )
-    games: int = setting(512, "games of an iteration", lowest=1)
+    games: int = setting(512, "games of an iteration", lowest=1, seconds_each=1e-5)
     chunk_games: int = setting(128, "games played in lock step, a piece of work for an executor", lowest=1)
     distil_iterations: int = setting(60, "iterations that learn from random playouts of all actions", lowest=0)
-    playouts: int = setting(2, "random playouts for each action, from the true state", lowest=1)
+    playouts: int = setting(2, "random playouts for each action, from the true state", lowest=1, seconds_each=1e-5)
     improve_iterations: int = setting(0, "iterations, next, that learn from playouts with the network", lowest=0)
     improved_share: float = setting(0.15, "share of the decisions that are learnt from in these")
-    improved_playouts: int = setting(1, "playouts with the network for each action", lowest=1)
-    improved_passes: int = setting(4, "how often each of these decisions is learnt from: they are dear", lowest=1)
-    baseline_playouts: int = setting(8, "random playouts whose mean is taken off a return; 0 for none", lowest=0)
+    improved_playouts: int = setting(1, "playouts with the network for each action", lowest=1, seconds_each=1e-5)
+    improved_passes: int = setting(
+        4, "how often each of these decisions is learnt from: they are dear", lowest=1, seconds_each=1e-5
+    )
+    baseline_playouts: int = setting(
+        8, "random playouts whose mean is taken off a return; 0 for none", lowest=0, seconds_each=1e-5
+    )
     epsilon: float = setting(0.1, "how often a learner plays at random")
     batch_size: int = setting(512, "decisions of a minibatch", lowest=1)
     optimiser: Literal["adam", "rmsprop"] = setting("adam", "Adam, or RMSprop as DouZero has it")

@@ -34,7 +34,7 @@ HELD_OUT = 0.05
 @dataclass(frozen=True)
 class FitSettings:
     hidden_sizes: tuple[int, ...] = setting((32, 32), "numbers in each hidden layer")
-    epochs: int = setting(12, "times that all examples are gone through", lowest=1)
+    epochs: int = setting(12, "times that all examples are gone through", lowest=1, seconds_each=1e-5)
     batch_size: int = setting(512, "rows of a minibatch", lowest=1)
     learning_rate: float = setting(0.003, "of Adam, at the beginning", lowest=0)
     scale: float = setting(100.0, "values are divided by it")

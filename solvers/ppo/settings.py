@@ -17,7 +17,7 @@ class Settings:
     num_envs: int = setting(64, "games played side by side", lowest=1, highest=100_000)
     n_steps: int = setting(512, "decisions in each environment before an update", lowest=2, highest=1_000_000)
     batch_size: int = setting(512, "decisions of a minibatch", lowest=2)
-    n_epochs: int = setting(10, "passes over the decisions of an iteration", lowest=1)
+    n_epochs: int = setting(10, "passes over the decisions of an iteration", lowest=1, seconds_each=1e-5)
     learning_rate: float = setting(3e-4, "step size of Adam", lowest=0)
     gamma: float = setting(0.99, "discount of a decision")
     gae_lambda: float = setting(0.95, "bias against variance of the advantages")

@@ -25,14 +25,17 @@ class Settings:
     tells: Literal["features", "information", "observation"] = setting(
         "features", "what the network is told: the game's features, or one of its tensors and actions by number"
     )
-    games: int = setting(512, "games of an iteration", lowest=1)
+    games: int = setting(512, "games of an iteration", lowest=1, seconds_each=1e-5)
     chunk_games: int = setting(128, "games played in lock step, a piece of work for an executor", lowest=1)
     memory_rows: int = setting(100_000, "transitions kept to learn from, and NFSP's own decisions", lowest=1)
-    training_steps: int = setting(32, "minibatches of an iteration", lowest=1)
+    training_steps: int = setting(32, "minibatches of an iteration", lowest=1, seconds_each=1e-5)
     target_every: int = setting(64, "minibatches between updates of the target network", lowest=1)
     gamma: float = setting(1.0, "discount from one decision of a player to her next")
     shaping_playouts: int = setting(
-        8, "random playouts whose mean is the potential that rewards are made of; 0: paid at the end alone", lowest=0
+        8,
+        "random playouts whose mean is the potential that rewards are made of; 0: paid at the end alone",
+        lowest=0,
+        seconds_each=1e-5,
     )
     epsilon: float = setting(0.1, "how often a learner plays at random")
     first_epsilon: float = setting(1.0, "the same in the beginning")
