@@ -141,6 +141,8 @@ class LargeDeepCFR:
         for name in ("memory_rows", "strategy_memory_rows", "batch_size", "strategy_batch_size"):
             if not getattr(chosen, name):
                 raise ValueError(f"{name} is {getattr(chosen, name)}; allowed: 1 or more for games not enumerated")
+        if chosen.alpha is not None or chosen.prediction:
+            raise ValueError("alpha and prediction change sums of regrets; allowed for games not enumerated: neither")
         if chosen.loss != "squared":
             raise ValueError(f"loss is {chosen.loss!r}; allowed: 'squared', as rows are samples and not means")
         self.device = find_device(chosen.device)
@@ -206,17 +208,17 @@ class LargeDeepCFR:
     def _iterate(self) -> None:
         """Every learning seat traverses once; every network is trained once."""
         self.iterations += 1
-        weight = self.settings.weight(self.iterations)
+        weight = self.settings.average_weight(self.iterations)
         losses = []
         for number in self.used_networks:
-            self._traverse([seat for seat in self.learning_seats if self.network_of_seat[seat] == number], weight)
+            self._traverse([seat for seat in self.learning_seats if self.network_of_seat[seat] == number])
             clock = time.process_time()
             losses.append(self._train(number))
             self.seconds["training"] += time.process_time() - clock
             self.snapshots[number].offer(self.learners[number].weights(), self.iterations, weight)
         self.loss = float(np.mean(losses))
 
-    def _traverse(self, seats: Sequence[int], weight: float) -> None:
+    def _traverse(self, seats: Sequence[int]) -> None:
         """Traverses for all seats of one network at once; what was found is filed in order, whoever found it."""
         shared = Traversals(self.game, self.settings, self.opponents, self.pool, self.seed, self.traverser)
         probes = [seat for seat in seats if self._nodes_per_traversal[seat] == 0.0]
@@ -235,16 +237,18 @@ class LargeDeepCFR:
         found = {seat: [first[seat]] if seat in first else [] for seat in seats}
         for seat, pairs in itertools.groupby(answers, key=lambda pair: pair[0].seat):
             found[seat] += (collected for _, collected in pairs)
-            self._file(seat, found.pop(seat), weight)
+            self._file(seat, found.pop(seat))
         for seat in found:  # those for whom a probe was enough
-            self._file(seat, found[seat], weight)
+            self._file(seat, found[seat])
 
     def _chunk(self, seat: int, traversals: int, number: int, company: int = 0) -> Chunk:
         return Chunk(seat, traversals, (4, self.iterations, seat, number), company)
 
-    def _file(self, seat: int, found: Sequence[Collected], weight: float) -> None:
+    def _file(self, seat: int, found: Sequence[Collected]) -> None:
         """Puts what the traversals of a seat have found into the memories."""
         self._choose_scale(self.network_of_seat[seat], [rows for part in found for _, rows in part.regrets])
+        regret_weight = self.settings.regret_weight(self.iterations)
+        average_weight = self.settings.average_weight(self.iterations)
         value = nodes = 0.0
         clock = time.thread_time()
         for collected in found:
@@ -252,10 +256,10 @@ class LargeDeepCFR:
             nodes += collected.nodes
             self.decisions += collected.decisions
             for number, rows in collected.regrets:
-                self._regrets[number].add(rows, weight, self._scales[number] or 1.0)
+                self._regrets[number].add(rows, regret_weight, self._scales[number] or 1.0)
             if self._strategies:
                 for number, rows in collected.strategies:
-                    self._strategies[number].add(rows, weight)
+                    self._strategies[number].add(rows, average_weight)
             for part, seconds in collected.seconds.items():
                 self.seconds[part] += seconds
                 self.seconds_elsewhere += seconds if collected.is_elsewhere else 0.0

@@ -30,6 +30,24 @@ class Sums:
         """Adds the rows of `sets` from flat tables of weighted values and weights; sets of weight zero have no row."""
         _add_to_sums(sets, action_offset, values, weights, self.values, self.weights)
 
+    def replace(self, sets: np.ndarray, action_offset: np.ndarray, values: np.ndarray, weights: np.ndarray) -> None:
+        """What is known of `sets` becomes the rows of these flat tables."""
+        _clear(sets, action_offset, self.values, self.weights)
+        self.add(sets, action_offset, values, weights)
+
+    def discount(self, above: float, below: float) -> None:
+        """Multiplies sums above and below zero with these; weights, which say how much a mean can be relied on, with
+        the first."""
+        self.values *= np.where(self.values > 0.0, above, below)
+        self.weights *= above
+
+    def plus(self, other: Sums) -> Sums:
+        """Both together, with the weights of these sums: what is added is a guess, and nothing that was seen."""
+        both = Sums(len(self.values))
+        both.values[:] = self.values + other.values
+        both.weights[:] = self.weights
+        return both
+
     def state(self, name: str) -> dict[str, Any]:
         return {f"{name}.values": self.values.copy(), f"{name}.weights": self.weights.copy()}
 
@@ -104,6 +122,13 @@ class MergedReservoir(Sums):
         self._row_values[:rows] = state[f"{name}.row_values"]
         self._seen[0] = state[f"{name}.seen"]
         self._generator[:] = state[f"{name}.generator"]
+
+
+@compiled
+def _clear(sets, action_offset, value_sums, weight_sums):
+    for number in sets:
+        value_sums[action_offset[number] : action_offset[number + 1]] = 0.0
+        weight_sums[action_offset[number]] = 0.0
 
 
 @compiled

@@ -47,8 +47,20 @@ class Settings:
         "rows of each network's advantage memory; none for sums without limit, if the game is enumerated",
         lowest=1,
     )
-    linear: bool = setting(True, "iteration t weighs t; otherwise all weigh the same")
+    linear: bool = setting(True, "regrets of iteration t weigh t, unless they are discounted; otherwise all the same")
+    alpha: float | None = setting(
+        None, "discounted CFR: sums of regrets above zero times t^alpha / (t^alpha + 1) an iteration; enumerated games"
+    )
+    beta: float = setting(
+        0.0, "the same for sums below zero, if alpha is given; -50 forgets them at once, as CFR+ does"
+    )
+    prediction: bool = setting(
+        False, "count the last regrets twice, as a guess at the next ones (predictive CFR); enumerated games"
+    )
     # averages
+    gamma: float | None = setting(
+        None, "averages weigh iteration t with t^gamma; none: 1, or 0 if not linear", lowest=0
+    )
     strategy_network: bool = setting(True, "also train a strategy network")
     strategy_hidden_sizes: tuple[int, ...] = setting((128, 128, 128), "sizes of its hidden layers")
     strategy_training_steps: int = setting(
@@ -78,9 +90,24 @@ class Settings:
     def replace(self, **changes: Any) -> Settings:
         return dataclasses.replace(self, **changes)
 
-    def weight(self, iteration: int) -> float:
-        """What iteration t counts in averages; t = 1, 2, 3, ..."""
-        return float(iteration) if self.linear else 1.0
+    def regret_weight(self, iteration: int) -> float:
+        """What the regrets of iteration t count when they arise; t = 1, 2, 3, ... Discounts come later."""
+        return float(iteration) if self.linear and self.alpha is None else 1.0
+
+    def average_weight(self, iteration: int) -> float:
+        """What the strategy of iteration t counts in averages."""
+        power = (1.0 if self.linear else 0.0) if self.gamma is None else self.gamma
+        return float(iteration) ** power
+
+    def discounts(self, iterations: int) -> tuple[float, float] | None:
+        """What sums of regrets above and below zero are multiplied with after `iterations`; None: they are kept.
+
+        Brown and Sandholm, "Solving imperfect-information games via discounted regret minimization" (2019).
+        """
+        if self.alpha is None or iterations == 0:
+            return None
+        above, below = (float(iterations) ** power for power in (self.alpha, self.beta))
+        return above / (above + 1.0), below / (below + 1.0)
 
 
 def find_device(name: str) -> torch.device:

@@ -78,6 +78,11 @@ class TabulatedDeepCFR:
             raise ValueError(
                 "traversal is 'rollouts'; allowed for enumerated games: external, corrected, algorithm3_biased"
             )
+        if self.settings.memory_rows is not None and self.settings.alpha is not None:
+            raise ValueError(
+                f"alpha is {self.settings.alpha}, but a sample of {self.settings.memory_rows:,} rows cannot be "
+                "discounted; allowed: memory_rows=None"
+            )
         self.device = find_device(self.settings.device)
         self.tabulated = TabulatedGame(game, max_memory_bytes)
         self._form: SequenceForm | None = None
@@ -108,6 +113,8 @@ class TabulatedDeepCFR:
         self._strategies = [self._memory(chosen.strategy_memory_rows, streams[3], number) for number in range(count)]
         self.strategy = tabulated.behaviour(np.zeros(tabulated.table_size))
         self._plan_sums = np.zeros(tabulated.table_size)
+        # Regrets of each network's last traversals, by the seats that made them, as a guess at the next ones.
+        self._predictions = [Sums(tabulated.table_size) for _ in range(count if chosen.prediction else 0)]
 
     def _seats(self, network: int) -> list[int]:
         return [seat for seat, number in enumerate(self._network_of) if number == network]
@@ -144,14 +151,18 @@ class TabulatedDeepCFR:
     def _iterate(self) -> None:
         """Updates every player once."""
         self.iterations += 1
-        weight = self.settings.weight(self.iterations)
+        discounts = self.settings.discounts(self.iterations - 1)
+        if discounts is not None:
+            for memory in self._regrets:
+                memory.discount(*discounts)
         for player in range(self.tabulated.num_players):
-            self._traverse(player, weight)
+            self._traverse(player)
             self._train(self._network_of[player])
-        self._plan_sums += weight * self.tabulated.plans(self.strategy)
+        self._plan_sums += self.settings.average_weight(self.iterations) * self.tabulated.plans(self.strategy)
 
-    def _traverse(self, player: int, weight: float) -> None:
+    def _traverse(self, player: int) -> None:
         chosen, tabulated = self.settings, self.tabulated
+        weight = chosen.regret_weight(self.iterations)
         regrets, own, others = (np.zeros(tabulated.table_size) for _ in range(3))
         self.nodes += tabulated.traverse(
             player,
@@ -165,10 +176,13 @@ class TabulatedDeepCFR:
         )
         offset = tabulated.tree.action_offset
         number = self._network_of[player]
-        self._regrets[number].add(tabulated.sets_of_player[player], offset, weight * regrets, weight * own)
+        sets = tabulated.sets_of_player[player]
+        self._regrets[number].add(sets, offset, weight * regrets, weight * own)
+        if self._predictions:
+            self._predictions[number].replace(sets, offset, weight * regrets, weight * own)
         if not self._strategy_learners:
             return
-        visits = weight * others
+        visits = chosen.average_weight(self.iterations) * others
         values = visits[tabulated.first_action][tabulated.set_of_action] * self.strategy
         for other in range(tabulated.num_players):
             if other != player:
@@ -179,7 +193,7 @@ class TabulatedDeepCFR:
         """Fits an advantage network to the mean regrets, and makes its regret matching the strategy."""
         chosen, learner = self.settings, self.learners[number]
         one_sided = chosen.loss == "one_sided"
-        means, shares = self._means(self._regrets[number], number)
+        means, shares = self._means(self._expected_regrets(number), number)
         weights = (shares[:, None] * self._legal_rows[number]).astype(np.float32)
         targets = learner.to_device(normalised(means, weights, one_sided))
         whole = regression_gradient(targets, learner.to_device(weights), one_sided)
@@ -194,6 +208,11 @@ class TabulatedDeepCFR:
                 learner.fit(self._features[number][rows], gradient)
         advantages = learner.evaluate(self._features[number])
         self.tabulated.regret_matching(self._sets[number], advantages, self.strategy)
+
+    def _expected_regrets(self, number: int) -> Sums:
+        """The sums of regrets that the next strategy is matched to: with those that are expected next, or without."""
+        regrets = self._regrets[number]
+        return regrets.plus(self._predictions[number]) if self._predictions else regrets
 
     def _means(self, memory: Sums, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Dense mean values of a network's information sets, and the share of each in the total weight."""
@@ -322,6 +341,7 @@ class TabulatedDeepCFR:
             ("advantage", self.learners),
             ("regrets", self._regrets),
             ("strategies", self._strategies),
+            ("predictions", self._predictions),
         ]
         named.append(("strategy_network", self._strategy_learners))
         return [(f"{name}.{i}", part) for name, parts in named for i, part in enumerate(parts)]

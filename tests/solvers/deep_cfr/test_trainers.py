@@ -22,6 +22,7 @@ from coinche_spiel import state as slots
 from solvers.best_response import nash_conv
 from solvers.deep_cfr.chunks import Chunk
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
+from solvers.deep_cfr.memory import Sums
 from solvers.deep_cfr.players import NetworkPolicy, networks_of, save_player
 from solvers.deep_cfr.settings import Settings
 from solvers.deep_cfr.trainer import TabulatedDeepCFR, networks_of_seats
@@ -108,8 +109,67 @@ def same(first: dict, second: dict) -> bool:
     return all(np.array_equal(first[name], second[name], equal_nan=True) for name in first if name != "identity")
 
 
+def test_discounts_by_one_are_linear_weights() -> None:
+    """Sums times t / (t + 1) after iteration t are the sums of linear weights, divided by t."""
+    game = pyspiel.load_game("kuhn_poker")
+    one = {"strategy_network": False, "batch_size": 0, "loss": "squared"}
+    linear = TabulatedDeepCFR(game, KUHN.replace(**one), seed=5)
+    discounted = TabulatedDeepCFR(game, KUHN.replace(alpha=1.0, beta=1.0, **one), seed=5)
+    for trainer in (linear, discounted):
+        trainer.run(7)
+    for seat in range(2):
+        sums = {
+            name: [trainer.get_state()[f"regrets.{seat}.{name}"] for trainer in (linear, discounted)]
+            for name in ("values", "weights")
+        }
+        for theirs, ours in sums.values():
+            assert np.abs(theirs).max() > 0.0
+            np.testing.assert_allclose(7.0 * ours, theirs, rtol=1e-3)  # networks see the same up to rounding
+
+
+def test_what_is_forgotten_and_what_is_expected() -> None:
+    """By hand: beta=-50 forgets sums below zero, as CFR+ does; a prediction counts the last regrets twice."""
+    sums, expected = Sums(4), Sums(4)
+    offset = np.array([0, 2, 4])
+    sums.add(np.arange(2), offset, np.array([3.0, -6.0, 0.0, 8.0]), np.array([2.0, 0.0, 4.0, 0.0]))
+    assert Settings(alpha=1.5).discounts(0) is None
+    above, below = Settings(alpha=1.5, beta=-50.0).discounts(4) or (0.0, 0.0)
+    assert above == pytest.approx(8 / 9)
+    assert below < 1e-30
+    sums.discount(0.5, below)
+    np.testing.assert_allclose(sums.values, [1.5, 0.0, 0.0, 4.0], atol=1e-20)
+    np.testing.assert_allclose(sums.weights, [1.0, 0.0, 2.0, 0.0])
+    for values in ([9.0, 9.0, 9.0, 9.0], [1.0, -1.0, 2.0, -2.0]):  # the second takes the place of the first
+        expected.replace(np.arange(2), offset, np.array(values), np.ones(4))
+    np.testing.assert_allclose(sums.plus(expected).values, [2.5, -1.0, 2.0, 2.0], atol=1e-20)
+    np.testing.assert_allclose(sums.plus(expected).weights, sums.weights)
+    np.testing.assert_allclose(sums.values, [1.5, 0.0, 0.0, 4.0], atol=1e-20)
+
+
 @pytest.mark.parametrize(
-    "changes", [{}, {"memory_rows": 15, "strategy_memory_rows": 15}, {"batch_size": 4, "layer_norm": True}]
+    "changes",
+    [
+        {"alpha": 2.3, "beta": -50.0},
+        {"prediction": True},
+        {"gamma": 2.0},
+        {"alpha": 1.5, "gamma": 5.0, "prediction": True},
+    ],
+)
+def test_other_weights_approach_an_equilibrium_too(changes: dict) -> None:
+    trainer = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN.replace(strategy_network=False, **changes), seed=1)
+    at_first = trainer.nash_conv(trainer.average_table())
+    trainer.run(150)
+    assert trainer.nash_conv(trainer.average_table()) < 0.1 * at_first
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"alpha": 1.5, "prediction": True, "networks": "shared"},
+        {"memory_rows": 15, "strategy_memory_rows": 15},
+        {"batch_size": 4, "layer_norm": True},
+    ],
 )
 def test_an_interrupted_run_ends_as_if_it_had_not_been(changes: dict) -> None:
     game = pyspiel.load_game("kuhn_poker")
@@ -372,11 +432,18 @@ def test_saved_networks_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ({"batch_size": 0}, "batch_size is 0"),
         ({"loss": "one_sided"}, "loss is 'one_sided'"),
         ({"device": "abacus"}, "device is 'abacus'"),
+        ({"alpha": 1.5}, "alpha and prediction change sums"),
+        ({"prediction": True}, "alpha and prediction change sums"),
     ],
 )
 def test_settings_that_large_games_cannot_have(wrong: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LargeDeepCFR(pyspiel.load_game(TINY_TOEPEN), FEW.replace(**wrong))
+
+
+def test_samples_cannot_be_discounted() -> None:
+    with pytest.raises(ValueError, match="a sample of 20 rows cannot be discounted"):
+        TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN.replace(alpha=1.5, memory_rows=20))
 
 
 def test_games_without_rules_are_sent_elsewhere() -> None:
