@@ -149,10 +149,11 @@ def test_what_is_forgotten_and_what_is_expected() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"alpha": 2.3, "beta": -50.0},
-        {"prediction": True},
-        {"gamma": 2.0},
         {"alpha": 1.5, "gamma": 5.0, "prediction": True},
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ({"alpha": 2.3, "beta": -50.0}, {"prediction": True}, {"gamma": 2.0})
+        ),
     ],
 )
 def test_other_weights_approach_an_equilibrium_too(changes: dict) -> None:
