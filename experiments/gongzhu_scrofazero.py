@@ -70,8 +70,14 @@ flags.DEFINE_bool("paper", False, "the paper's size: width 512 and ten blocks be
 flags.DEFINE_bool("quick", False, "a few small iterations, or a few deals")
 
 QUICK: dict[str, Any] = {"width": 16, "blocks": 1, "games": 4}
-PAPER: dict[str, Any] = {"width": 512, "blocks": 10, "batch_size": 64, "learning_rate": 0.0001}
-PAPER |= {"averaging": 0.0, "result_share": 0.0}
+PAPER: dict[str, Any] = {
+    "width": 512,
+    "blocks": 10,
+    "batch_size": 64,
+    "learning_rate": 0.0001,
+    "averaging": 0.0,
+    "result_share": 0.0,
+}
 TABLES = ("2", "3", "4", "5", "6", "7", "8")
 CLAIMS = "3"  # the table whose lines are compared
 RAW_WORLDS = 5  # of the "raw network" of Figure 2, with one search for each legal card
