@@ -8,9 +8,11 @@ tested elsewhere, in truly fresh processes (`tests/test_start_up.py`, `tests/tes
 
 from __future__ import annotations
 
+import atexit
 import functools
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
@@ -18,8 +20,9 @@ import runpy
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARIES = (
@@ -67,7 +70,23 @@ def import_everything() -> None:
                 except ModuleNotFoundError as error:
                     if error.name not in PEERS:
                         raise
+    draw_something()
     gc.freeze()  # forks neither look through nor copy what they share
+
+
+def draw_something() -> None:
+    """matplotlib's and numba's own start: a second that every command with a picture or compiled code would spend."""
+    from matplotlib import pyplot
+    from numba.core.registry import cpu_target
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
+    figure, axis = pyplot.subplots()
+    axis.loglog([1, 10], [1, 10], label="$10^1$")
+    axis.legend()
+    figure.tight_layout()
+    figure.savefig(io.BytesIO(), format="png")
+    pyplot.close(figure)
 
 
 def main() -> None:
@@ -76,9 +95,32 @@ def main() -> None:
         request = json.loads(line)
         child = os.fork()
         if child == 0:
-            become(request)  # and end as any command does
-            return
+            end(exit_code(request))
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def exit_code(request: dict[str, Any]) -> int:
+    """Of the command that was asked for; what it had to say of its end is said, as Python itself would."""
+    try:
+        become(request)
+    except SystemExit as stopped:
+        if stopped.code is None or isinstance(stopped.code, int):
+            return stopped.code or 0
+        print(stopped.code, file=sys.stderr)
+        return 1
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def end(code: int) -> NoReturn:
+    """As Python ends, but nothing that was imported is taken apart, which would take longer than most commands do."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def become(request: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.commands import ROOT, become
+from tests.commands import ROOT, end, exit_code
 
 COMMANDS = sorted(path.stem for path in (ROOT / "experiments").glob("*.py") if path.stem != "__init__")
 
@@ -52,8 +52,7 @@ class Fork:
         if self.pid == 0:
             os.setpgid(0, 0)  # so that it can be killed with all that it starts
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            become(request | {name: str(path) for name, path in self._outputs.items()})
-            sys.exit()
+            end(exit_code(request | {name: str(path) for name, path in self._outputs.items()}))
         with contextlib.suppress(OSError):  # whoever comes first, it or we; it may even be done
             os.setpgid(self.pid, self.pid)
 
