@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
+# Bytecode is kept, whatever the environment says: hundreds of processes in the tests would each parse our sources anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo play test quick-tests test-slow test-browser test-cluster lint format peers clean
 
 demo: $(READY)
@@ -17,9 +20,9 @@ play: $(READY)
 test: $(READY)  # side by side: mypy needs one core for a minute where it has no cache yet
 	@$(MAKE) --no-print-directory -j2 lint quick-tests
 
-# Three workers on two cores: some wait for the processes they start. A test that takes five minutes says where it is.
+# Four workers on two cores: some wait for the processes they start, and for what another one is compiling. A test that takes five minutes says where it is.
 quick-tests: $(READY)
-	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" -o faulthandler_timeout=300)
+	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 4 --dist worksteal -m "not slow" -o faulthandler_timeout=300)
 
 test-slow: $(READY)
 	@$(call with_fresh_cache,$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not cluster and not browser")

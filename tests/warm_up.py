@@ -1,7 +1,7 @@
 """Compiles what nearly every test needs, into an empty cache, before the tests start.
 
 Left to themselves, the workers of a test run compile the same functions at the same time. Here each half is compiled
-once, in a process of its own: `python -m tests.warm_up 0` and `python -m tests.warm_up 1`.
+once, in a process of its own: `python -m tests.warm_up 0` and `python -m tests.warm_up 1`. A third one reads the tests.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def warm_up_if_cold() -> None:
-    """Both halves side by side, if the run has a cache of its own and it is empty."""
+    """Everything side by side, if the run has a cache of its own and it is empty."""
     cache = os.environ.get("NUMBA_CACHE_DIR")
     if cache and not any(Path(cache).rglob("*.nbi")):
         commands = [[sys.executable, "-m", "tests.warm_up", str(half)] for half in range(len(HALVES))]
-        for process in [subprocess.Popen(command, cwd=ROOT) for command in commands]:
+        # pytest rewrites every assertion of a module that it has no bytecode of; left to themselves, all workers do.
+        commands.append([sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n", "0"])
+        for process in [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) for command in commands]:
             process.wait()
 
 

@@ -73,12 +73,7 @@ def legal_cards(hand, trick, played, trump, forced=False, no_under=False):
     return higher
 
 
-VALUES = types.DictType(types.int64, types.int64)
-NUMBER = types.int64
-RULES = types.Tuple((types.boolean, types.boolean, types.int64))
-
-
-@numba.njit(NUMBER(types.int64[:], types.int64[:, :], *[NUMBER] * 8, VALUES, RULES))
+@numba.njit  # compiled when it is called first, not in every process that only collects tests
 def minimax(hands, tricks, number, played, leader, trump, cards_left, north_south_tricks, bonus, only, known, rules):
     """Points of North and South from here on; `bonus` is added or taken for taking all tricks.
 
