@@ -51,12 +51,17 @@ def test_every_registered_game_is_tested() -> None:
     assert tested <= set(pyspiel.registered_names())
 
 
+# How many games are played where more of them find more: a few in the quick tests, all in the long ones.
+SHARE = [0.2, pytest.param(1.0, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("share", SHARE)
 @pytest.mark.parametrize("name", ALL)
-def test_kernel_and_pyspiel_face_are_the_same_game(name: str) -> None:
+def test_kernel_and_pyspiel_face_are_the_same_game(name: str, share: float) -> None:
     """A batch of games dealt and stepped by the kernel, and the same moves through pyspiel, compared at every step."""
     game = pyspiel.load_game(name)
     rules = game.rules
-    games = 1000 if rules.max_game_length <= 30 else 150  # thousands over the variants of each game
+    games = int(share * (1000 if rules.max_game_length <= 30 else 150))  # thousands over the variants of each game
     batch = Batch(rules, games, seed=1)
     states = [game.new_initial_state() for _ in range(games)]
     rng = np.random.default_rng(2)
@@ -326,11 +331,12 @@ def test_resampling_is_uniform_over_what_the_player_cannot_tell_apart(name: str)
     assert checked > 5
 
 
+@pytest.mark.parametrize("share", SHARE)
 @pytest.mark.parametrize("name", ALL)
-def test_resampled_states_look_the_same(name: str) -> None:
+def test_resampled_states_look_the_same(name: str, share: float) -> None:
     game = pyspiel.load_game(name)
     rng = np.random.default_rng(8)
-    for state in random_states(game, 10, seed=9):
+    for state in random_states(game, int(share * 10), seed=9):
         if state.current_player() in (CHANCE, TERMINAL):
             continue
         for player in range(game.num_players()):
@@ -350,11 +356,8 @@ def test_resampled_states_look_the_same(name: str) -> None:
             assert moves[0] == moves[1]
 
 
-MATCH = "python_coinche_match"  # many deals of python_coinche
-SLOW_MATCH = [pytest.param(name, marks=pytest.mark.slow) if name == MATCH else name for name in cardspiel.GAMES]
-
-
-@pytest.mark.parametrize("name", SLOW_MATCH)
+@pytest.mark.slow  # here and below: on tiny games all of OpenSpiel's algorithms run in the quick tests (tests/clients)
+@pytest.mark.parametrize("name", cardspiel.GAMES)
 def test_ismcts_bot_plays(name: str) -> None:
     game = pyspiel.load_game(name)
     rng = np.random.RandomState(10)
@@ -388,15 +391,8 @@ SOLVED_BY_OPENSPIEL = "python_toepen(suits=2,ranks=3,hand_size=2,betting=False)"
 VALUE = 17 / 45  # the game's value for the first player (exact LP)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(cfr.CFRSolver, marks=pytest.mark.slow),
-        pytest.param(cfr.CFRPlusSolver, marks=pytest.mark.slow),
-        pytest.param(pyspiel.CFRSolver, marks=pytest.mark.slow),
-        pyspiel.CFRPlusSolver,
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [cfr.CFRSolver, cfr.CFRPlusSolver, pyspiel.CFRSolver, pyspiel.CFRPlusSolver])
 def test_openspiel_cfr_solves(make: type) -> None:
     game = pyspiel.load_game(SOLVED_BY_OPENSPIEL)
     solver = make(game)
@@ -408,6 +404,7 @@ def test_openspiel_cfr_solves(make: type) -> None:
     assert distance < 0.01
 
 
+@pytest.mark.slow
 def test_openspiel_external_sampling_solves() -> None:
     game = pyspiel.load_game(SOLVED_BY_OPENSPIEL)
     np.random.seed(13)

@@ -31,6 +31,7 @@ def test_exploitability(tmp_path: Path) -> None:
         assert len(list(csv.DictReader(file))) == sum(len(result["curve"]) for result in results)
 
 
+@pytest.mark.slow
 def test_tabular(tmp_path: Path) -> None:
     rows = tabular.run(RunDirectory(tmp_path, {}), quick=True)
     assert any("leduc_poker: a CFR+ iteration" in row["work"] for row in rows)

@@ -238,7 +238,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 
 
 def test_quick_run_writes_everything(tmp_path: Path) -> None:
-    result = run("--quick", f"--out={tmp_path}")
+    result = run("--quick", "--executor=serial", f"--out={tmp_path}")
     assert result.returncode == 0, result.stderr
     names = {path.name for path in tmp_path.iterdir()}
     assert names >= {"config.json", "metrics.csv", "report.md", "table_1.csv", "table_2.csv", "guarantees.csv"}

@@ -93,6 +93,7 @@ def test_bad_options(name: str, complaint: str) -> None:
         find_player(name, GAME)
 
 
+@pytest.mark.slow
 def test_the_expert_beats_flat_monte_carlos_rollout_policy() -> None:
     score = play_match(GAME, find_player("expert(worlds=30)", GAME), find_player("if", GAME), 96, seed=8).score
     assert score.mean > 3 * score.standard_error

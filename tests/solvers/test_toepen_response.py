@@ -144,6 +144,7 @@ def test_random_policies(betting: bool, follow_suit: bool) -> None:
         compare(game, random_blocks(game, abstraction, 3))
 
 
+@pytest.mark.slow
 def test_table_of_an_abstraction() -> None:
     """A table of `places`, whose tied positions are averaged."""
     game = toepen(3, 2, 2)

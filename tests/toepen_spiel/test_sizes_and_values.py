@@ -41,7 +41,7 @@ COUNTS = [
     ("3-3-2", True, False, 22338),
     ("3-3-3", False, True, (1920, 2664)),
     ("3-3-3", True, True, (337014, 412428)),
-    ("3-3-3", True, False, 1366338),
+    pytest.param("3-3-3", True, False, 1366338, marks=pytest.mark.slow),
 ]
 
 

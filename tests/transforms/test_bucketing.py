@@ -36,10 +36,6 @@ def size(kept: tuple[str, str], follow_suit: bool) -> int:
     ).num_information_sets
 
 
-def test_size_of_the_rule_that_forgets_most_but_not_all() -> None:
-    assert size(("bucket", "ante"), True) == SIZES["bucket", "ante"][1]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("follow_suit", [False, True])
 @pytest.mark.parametrize("kept", SIZES)
