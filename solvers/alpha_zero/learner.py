@@ -56,12 +56,12 @@ class OpenHandLearner(FlatWeights):
         """The running average, as it changes."""
         return {name: part.numpy() for name, part in self._views(self._average).items()}
 
-    def fit(self, rows: Rows) -> tuple[float, float]:
+    def fit(self, rows: Rows, rate: float) -> tuple[float, float]:
         """One step of Adam; returns both losses."""
         with torch.no_grad():
             losses = self._differentiate(rows)
             self._gradients.add_(self._weights, alpha=self.settings.weight_decay)
-            self._adam(self.settings.learning_rate, BETAS, EPSILON)
+            self._adam(rate, BETAS, EPSILON)
             # No longer than the run so far, so that the random start is soon forgotten.
             decay = min(self.settings.averaging, self._steps / (self._steps + 10.0))
             self._average.lerp_(self._weights, 1.0 - decay)

@@ -25,7 +25,10 @@ class AlphaZeroSettings:
     kept: int = setting(3, "iterations whose positions are trained on", lowest=1)
     passes: int = setting(3, "times that these are gone through in an iteration", lowest=1, seconds_each=1e-5)
     batch_size: int = setting(256, "rows of a minibatch", lowest=1)
-    learning_rate: float = setting(0.001, "of Adam", lowest=0)
+    learning_rate: float = setting(0.001, "of Adam, at first", lowest=0)
+    halving: int = setting(
+        0, "iterations in which the learning rate falls to a half, again and again; 0: never", lowest=0
+    )
     weight_decay: float = setting(0.0001, "of Adam")
     value_weight: float = setting(3.0, "of the value loss, |dv| in hundreds of points, beside the policy's KL")
     value_loss: Literal["absolute", "squared"] = setting("absolute", "the paper's |dv|, or its square")

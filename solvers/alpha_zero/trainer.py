@@ -135,12 +135,18 @@ class AlphaZeroTrainer:
         memory = {name: np.concatenate([part[name] for part in self._memory]) for name in self._memory[0]}
         inputs = self._view.inputs(memory["states"], np.arange(len(memory["states"])))
         rows = Rows(*(torch.from_numpy(part) for part in (inputs, memory["legal"], memory["policy"], memory["value"])))
+        rate = self.learning_rate()
         losses = [
-            self._learner.fit(rows.at(places))
+            self._learner.fit(rows.at(places), rate)
             for _ in range(self.settings.passes)
             for places in torch.from_numpy(rng.permutation(len(inputs))).split(self.settings.batch_size)
         ]
         self._losses = dict(zip(self._losses, np.mean(losses, axis=0).tolist(), strict=True))
+
+    def learning_rate(self) -> float:
+        """Of the iteration to come."""
+        halving = self.settings.halving
+        return self.settings.learning_rate * (0.5 ** (self.iterations / halving) if halving else 1.0)
 
     # ------------------------------------------------------------------------------------------ what it has become
 

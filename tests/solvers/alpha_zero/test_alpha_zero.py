@@ -1,5 +1,6 @@
 """The AlphaZero-like trainer: learns, goes on bit by bit, saves players; ScrofaZero's worlds and weights."""
 
+import dataclasses
 from pathlib import Path
 from typing import Literal
 
@@ -45,6 +46,18 @@ def test_it_learns_what_deals_are_worth_and_goes_on_bit_by_bit() -> None:
         again.set_state({name: value for name, value in state.items() if name != "iterations"})
 
 
+def test_the_learning_rate_falls_if_it_is_wanted() -> None:
+    steady = AlphaZeroTrainer(SMALL, SETTINGS, seed=3)
+    falling = AlphaZeroTrainer(SMALL, dataclasses.replace(SETTINGS, halving=2), seed=3)
+    for trainer in (steady, falling):
+        trainer.run(1)
+    assert all((steady.tensors[name] == tensor).all() for name, tensor in falling.tensors.items())
+    for trainer in (steady, falling):
+        trainer.run(1)
+    assert any((steady.tensors[name] != tensor).any() for name, tensor in falling.tensors.items())
+    assert (steady.learning_rate(), falling.learning_rate()) == (0.003, pytest.approx(0.0015))
+
+
 @pytest.mark.parametrize("mask", ["zero", "out"])
 @pytest.mark.parametrize("value_loss", ["absolute", "squared"])
 def test_steps_are_those_of_torch(mask: Literal["zero", "out"], value_loss: Literal["absolute", "squared"]) -> None:
@@ -63,7 +76,8 @@ def test_steps_are_those_of_torch(mask: Literal["zero", "out"], value_loss: Lite
         legal[:, 0] = True
         policy = torch.rand(7, 6) * legal
         rows = Rows(torch.randn(7, 5), legal, policy / policy.sum(1, keepdim=True), torch.randn(7, 4))
-        losses = learner.fit(rows)
+        rate = adam.param_groups[0]["lr"] = 0.01 / step
+        losses = learner.fit(rows, rate)
 
         hidden = torch.relu(rows.inputs @ parameters["first.weight"] + parameters["first.bias"])
         for block in ("block_0", "block_1"):
