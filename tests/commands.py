@@ -1,9 +1,9 @@
 """Runs our commands as a user would, each in a process of its own, without paying for the same imports every time.
 
-Importing OpenSpiel, numba, torch, matplotlib and our own packages takes a command two to four seconds, and the tests
-run some hundred of them. So each test worker keeps one process that has imported them, played nothing and started no
-thread; it forks for every command, and the fork runs the module as `python -m` would. What start-up itself does is
-tested elsewhere, in truly fresh processes (`tests/test_start_up.py`, `tests/test_layers.py`).
+Importing OpenSpiel, numba, torch, matplotlib and our own packages takes a command two to seven seconds, and the tests
+run some hundred of them. So a test run keeps one process that has imported them, played nothing and started no thread;
+it forks for every command, and the fork runs the module as `python -m` would. All workers ask the same one. What
+start-up itself does is tested elsewhere, in truly fresh processes (`tests/test_start_up.py`, `tests/test_layers.py`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ import json
 import os
 import pkgutil
 import runpy
+import select
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -38,25 +42,36 @@ PACKAGES = ("cardspiel", "cardtable", "solvers", *(f"experiments.{part}" for par
 PEERS = ("gymnasium", "pettingzoo", "sb3_contrib", "stable_baselines3")  # what `make test` does not install
 
 
+ADDRESS = "CARDSPIEL_TEST_COMMANDS"  # in the environment: the socket of the process that workers share
+
+
 def run(program: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """`python -m module arguments`, or `python path.py arguments`, in a folder: exit code, output, errors."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as asked:
         out, err = Path(folder) / "out", Path(folder) / "err"
         request: dict[str, Any] = {"argv": [program, *arguments], "cwd": str(cwd), "out": str(out), "err": str(err)}
-        server = _server()
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.write(json.dumps(request) + "\n")
-        server.stdin.flush()
-        code = int(server.stdout.readline())
+        asked.connect(os.environ.get(ADDRESS) or start())
+        with asked.makefile("rw") as file:
+            file.write(json.dumps(request) + "\n")
+            file.flush()
+            code = int(file.readline())
         return subprocess.CompletedProcess(request["argv"], code, out.read_text(), err.read_text())
 
 
 @functools.cache
-def _server() -> subprocess.Popen[str]:
-    """Ends by itself when this process ends and its input is closed."""
-    command = [sys.executable, "-m", "tests.commands"]
-    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def start() -> str:
+    """Starts the process, tells all that are started from now on, and returns where it listens.
+
+    It ends by itself when this process ends and its input is closed.
+    """
+    path = Path(tempfile.mkdtemp()) / "socket"
+    server = subprocess.Popen([sys.executable, "-m", "tests.commands", str(path)], cwd=ROOT, stdin=subprocess.PIPE)
+    atexit.register(server.communicate)
+    while not path.exists():  # requests wait in line while it is still importing
+        assert server.poll() is None, "the process that runs commands has ended"
+        time.sleep(0.01)
+    os.environ[ADDRESS] = str(path)
+    return str(path)
 
 
 def import_everything() -> None:
@@ -89,14 +104,31 @@ def draw_something() -> None:
     pyplot.close(figure)
 
 
-def main() -> None:
-    import_everything()
-    for line in iter(sys.stdin.readline, ""):
-        request = json.loads(line)
+def main(path: str) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(64)
+        import_everything()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
+        while sys.stdin not in (ready := select.select([listener, sys.stdin], [], [])[0]):
+            assert ready == [listener]
+            with listener.accept()[0] as asked:
+                if os.fork() == 0:
+                    answer(asked)
+    os.unlink(path)
+    os.rmdir(os.path.dirname(path))
+
+
+def answer(asked: socket.socket) -> NoReturn:
+    """Runs the command that somebody asks for in a fork of its own, and tells its exit code."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with asked.makefile("rw") as file:
+        request = json.loads(file.readline())
         child = os.fork()
         if child == 0:
             end(exit_code(request))
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=file, flush=True)
+    os._exit(0)
 
 
 def exit_code(request: dict[str, Any]) -> int:
@@ -137,4 +169,4 @@ def become(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

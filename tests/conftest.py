@@ -3,6 +3,7 @@ import signal
 import pytest
 from hypothesis import settings
 
+from tests import commands
 from tests.warm_up import warm_up_if_cold
 
 # The first example pays for compilation, so no deadline; examples are chosen the same way in every run.
@@ -14,4 +15,5 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's job in the background; tests press Ctrl-C
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        commands.start()
         warm_up_if_cold()

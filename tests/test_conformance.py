@@ -110,6 +110,7 @@ def test_random_simulation(name: str) -> None:
     pyspiel.random_sim_test(pyspiel.load_game(name), num_sims=10, serialize=True, verbose=False)
 
 
+@pytest.mark.slow
 def test_openspiel_games_sim_test(tmp_path: Path) -> None:
     """OpenSpiel's simulation tests, told of our games by loading cardspiel as a pytest plugin."""
     options = ["-q", "-rA", "-p", "cardspiel", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-c", os.devnull]

@@ -52,6 +52,7 @@ def test_regression_finds_what_made_the_points(monkeypatch: pytest.MonkeyPatch) 
     assert set(found.weights["theirs"]) == set(ALL_FEATURES)
 
 
+@pytest.mark.slow
 def test_played_deals_are_what_strong_plays() -> None:
     deals = deals_played(6, 3)
     kernel = coinche_rules().compiled_kernel()

@@ -113,6 +113,7 @@ def compare(game: CardGame, policy: Blocks | SampledTable, quotient: bool = Fals
     return expected
 
 
+@pytest.mark.slow
 def test_uniform_policy() -> None:
     """Known values of the uniform policy."""
     best, own = by_hands(toepen(3, 2, 2), Blocks.nothing())
