@@ -97,7 +97,8 @@ def open_player(
 def save_alpha_zero(
     folder: Path, game: CardGame, tensors: Mapping[str, np.ndarray], settings: Mapping[str, Any], made_by: Mapping
 ) -> None:
-    write_tensors(folder / WEIGHTS, tensors)
+    """Writes `player.json` and the weights in half precision, which is enough to play."""
+    write_tensors(folder / WEIGHTS, {name: tensor.astype(np.float16) for name, tensor in tensors.items()})
     write_player_file(folder, KIND, game, settings, made_by)
 
 
@@ -112,7 +113,7 @@ def load_tensors(folder: Path, head: Mapping[str, Any], game: CardGame) -> dict[
     wanted = shapes(view_of(game).size, width, blocks, game.rules.num_distinct_actions, game.rules.num_players)
     tensors = read_tensors(folder / WEIGHTS, "the weights of a network")
     require_tensors(tensors, wanted, str(folder / WEIGHTS))
-    return tensors
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
 
 
 def saved_player(
