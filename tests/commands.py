@@ -85,11 +85,11 @@ def import_everything() -> None:
                 except ModuleNotFoundError as error:
                     if error.name not in PEERS:
                         raise
-    draw_something()
+    start_libraries()
     gc.freeze()  # forks neither look through nor copy what they share
 
 
-def draw_something() -> None:
+def start_libraries() -> None:
     """matplotlib's and numba's own start: a second that every command with a picture or compiled code would spend."""
     from matplotlib import pyplot
     from numba.core.registry import cpu_target
