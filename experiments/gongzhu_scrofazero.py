@@ -105,7 +105,8 @@ def train(game: CardGame) -> None:
     opponent = find_player(FLAGS.opponent, game)
 
     def evaluate(clock: Clock, last: bool) -> Mapping[str, float]:
-        raw = open_player(game, view_of(game), trainer.tensors, uniform_belief(game, RAW_WORLDS), fewest=0, each=1)
+        belief = uniform_belief(game, RAW_WORLDS)
+        raw = open_player(game, view_of(game), trainer.tensors, belief, fewest=0, each=1, endings=settings.endings)
         score = play_match(game, raw, opponent, deals, TUNING_SEED).score
         return {**trainer.metrics(), "points": score.mean, "standard_error": score.standard_error}
 

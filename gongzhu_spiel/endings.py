@@ -19,7 +19,7 @@ from numba import types
 
 from cardtable import bits
 from cardtable.compiled import compiled, entry_point
-from cardtable.rules import INTEGER, STATES
+from cardtable.rules import INTEGER, INTEGERS, STATES
 from cardtable.tricks import NUM_SEATS, beats, following
 from gongzhu_spiel.knowledge import HEART_SET, SCORED_SET, scored_place
 from gongzhu_spiel.rules import score
@@ -38,6 +38,7 @@ from gongzhu_spiel.state import (
 )
 
 MATRIX = types.Array(types.float64, 2, "C")
+FLOATS = types.Array(types.float64, 1, "C")
 MOST_CARDS = 24  # left in the four hands; more take too long
 
 # A frame: the position, then what the search knows of it.
@@ -241,6 +242,19 @@ def _enter(state, frames, ply):
     frames[ply, WINNER] = state[BEST_SEAT]
     frames[ply, TRICK] = state[TABLE]
     frames[ply, CODE] = 0
+
+
+@entry_point(STATES, INTEGERS, FLOATS, nogil=True)
+def solve_positions(states, rows, results):
+    """The exact result of seats 0 and 2 in some positions."""
+    frames = np.zeros((MOST_CARDS + 2, FRAME), np.int64)
+    known = np.zeros((TABLE_SIZE, ENTRY), np.int64)
+    killers = np.zeros(MOST_CARDS + 2, np.int64)
+    for index in range(len(rows)):
+        state = states[rows[index]]
+        require_full_deck(state)
+        _enter(state, frames, 0)
+        results[index] = _solve(state, frames, known, killers, index + 1)
 
 
 @entry_point(STATES, INTEGER, INTEGER, MATRIX, nogil=True)

@@ -11,6 +11,9 @@ the highest
 until a new node is reached; its value is that of the evaluator, or the returns of a finished game, and is added to all
 nodes on the way. `uct` tries every action once before any twice, in order. Whoever is to move wants her own value.
 
+A *solver* knows what some positions are worth, such as the last tricks: `states -> (which are solved, values of all
+seats)`. A solved position is a leaf like the end of a game, as trying its worse actions would only blur what is known.
+
 Nothing is hidden here: who does not know the hands searches in worlds (`cardtable.search.worlds`).
 """
 
@@ -27,11 +30,13 @@ from cardtable.parameters import require, require_number
 from cardtable.rules import ADDRESSES, INTEGER, INTEGERS, STATES, TERMINAL, Rules, kernel_at
 
 Evaluator = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+Solver = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 CUBE = types.Array(types.int64, 3, "C")
 FLOAT_CUBE = types.Array(types.float64, 3, "C")
 MATRIX = types.Array(types.float64, 2, "C")
 NONE = -1
+ROOT = 0
 
 
 class Tree(NamedTuple):
@@ -43,6 +48,7 @@ class Tree(NamedTuple):
     totals: np.ndarray  # (positions, nodes, seats)
     children: np.ndarray  # (positions, nodes, actions), or NONE
     priors: np.ndarray  # (positions, nodes, actions)
+    solved: np.ndarray  # (positions, nodes): the search goes no further there
     used: np.ndarray  # nodes of each position
 
 
@@ -57,10 +63,17 @@ class Found(NamedTuple):
 class TreeSearch:
     """Searches positions without chance nodes; `c` is in the game's points."""
 
-    def __init__(self, rules: Rules, evaluator: Evaluator, c: float, formula: Literal["uct", "puct"] = "uct") -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        evaluator: Evaluator,
+        c: float,
+        formula: Literal["uct", "puct"] = "uct",
+        solver: Solver | None = None,
+    ) -> None:
         require_number("c", c, 0.0)
         require(formula in ("uct", "puct"), "formula", formula, "uct, puct")
-        self.rules, self.evaluator, self.c, self.formula = rules, evaluator, c, formula
+        self.rules, self.evaluator, self.c, self.formula, self.solver = rules, evaluator, c, formula, solver
         self._addresses = rules.compiled_kernel().addresses()
 
     def search(self, states: np.ndarray, iterations: np.ndarray) -> Found:
@@ -72,8 +85,7 @@ class TreeSearch:
         for done in range(int(iterations.max(initial=0))):
             _descend(
                 self._addresses,
-                *tree[:6],
-                tree.used,
+                *tree,
                 iterations,
                 done,
                 self.c if self.formula == "uct" else -self.c,
@@ -92,16 +104,22 @@ class TreeSearch:
             np.zeros((count, nodes, self.rules.num_players)),
             np.full((count, nodes, actions), NONE),
             np.zeros((count, nodes, actions)),
+            np.zeros((count, nodes), np.bool_),
             np.ones(count, np.int64),
         )
         tree.states[:, 0] = states
         return tree
 
     def _evaluate(self, tree: Tree, rows: np.ndarray, nodes: np.ndarray) -> None:
-        """Asks the evaluator about nodes that are not the end of a game, and tells all nodes above."""
+        """Asks the evaluator about nodes that are neither solved nor the end of a game, and tells all nodes above."""
         values = np.empty((len(rows), self.rules.num_players))
         leaves = np.ascontiguousarray(tree.states[rows, nodes])
         over = _ends(self._addresses, leaves, values)
+        if self.solver is not None:
+            open_ends = np.flatnonzero(~over & (nodes != ROOT))
+            solved, known = self.solver(leaves[open_ends])
+            over[open_ends], values[open_ends] = solved, known
+            tree.solved[rows[open_ends], nodes[open_ends]] = solved
         asked = np.flatnonzero(~over)
         if len(asked):
             prior, value = self.evaluator(leaves, asked)
@@ -144,21 +162,21 @@ def _score(mean, visits, above, prior, c):
 
 
 @entry_point(
-    ADDRESSES, CUBE, STATES, STATES, FLOAT_CUBE, CUBE, FLOAT_CUBE, INTEGERS, INTEGERS, INTEGER, types.float64, INTEGERS,
-    nogil=True,
+    ADDRESSES, CUBE, STATES, STATES, FLOAT_CUBE, CUBE, FLOAT_CUBE, types.Array(types.boolean, 2, "C"), INTEGERS,
+    INTEGERS, INTEGER, types.float64, INTEGERS, nogil=True,
 )  # fmt: skip
-def _descend(addresses, states, parents, visits, totals, children, priors, used, iterations, done, c, reached):
-    """From the root of each position to a node that is new, or the end of a game; NONE where the budget is used up."""
+def _descend(addresses, states, parents, visits, totals, children, priors, solved, used, iterations, done, c, reached):
+    """From the root of each position to a node that is new, solved, or an end; NONE where the budget is used up."""
     kernel = kernel_at(addresses)
     actions = np.empty(children.shape[2], np.int64)
     for tree in range(len(states)):
         reached[tree] = NONE
         if done >= iterations[tree]:
             continue
-        node = 0
+        node = ROOT
         while True:
             mover = kernel.current_player(states[tree, node])
-            if mover == TERMINAL:
+            if mover == TERMINAL or solved[tree, node]:
                 reached[tree] = node
                 break
             count = kernel.legal_actions(states[tree, node], actions)

@@ -27,6 +27,7 @@ WEIGHTS = "weights.safetensors"
 WORLDS = 9
 FEWEST_SEARCHES, SEARCHES = 10, 2  # 10 + 2 for each legal action, as in the paper
 C = 30.0
+AS_TRAINED = -1
 BATCH = 64
 
 # (state, seat, generator) -> worlds, one a row, and their weights
@@ -65,10 +66,14 @@ def open_player(
     fewest: int = FEWEST_SEARCHES,
     each: int = SEARCHES,
     name: str = KIND,
+    endings: int = 0,
 ) -> Player:
-    """The player; `fewest` + `each` times the legal actions is how often every world is searched."""
+    """The player; `fewest` + `each` times the legal actions is how often every world is searched.
+
+    The last `endings` tricks of each world are solved exactly.
+    """
     rules = game.rules
-    search = TreeSearch(rules, network_evaluator(view, tensors), C)
+    search = TreeSearch(rules, network_evaluator(view, tensors), C, solver=view.solver(endings))
     drawn = belief or uniform_belief(game, WORLDS)
 
     def choose_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
@@ -124,6 +129,7 @@ def saved_player(
     sampling: str = "uniform",
     weights: str = "none",
     head_only: str = "none",
+    endings: int = AS_TRAINED,
 ) -> Player:
     """A folder with `player.json` of the kind `alpha_zero`; the options are those of Gongzhu's ScrofaZero."""
     require_whole("worlds", worlds, 1, 10_000)
@@ -131,8 +137,9 @@ def saved_player(
     require(weights in ("none", "iec", "bayes"), "weights", weights, "none, iec, bayes")
     require(head_only in ("none", "thirds", "one_hot"), "head_only", head_only, "none, thirds, one_hot")
     tensors, view = load_tensors(folder, head, game), view_of(game)
+    solved = head["settings"].get("endings", 0) if endings == AS_TRAINED else endings
     if (sampling, weights, head_only) == ("uniform", "none", "none"):
-        return open_player(game, view, tensors, uniform_belief(game, worlds))
+        return open_player(game, view, tensors, uniform_belief(game, worlds), endings=solved)
     from solvers.alpha_zero import scrofazero
 
     scrofazero.require_gongzhu(game)
@@ -140,4 +147,4 @@ def saved_player(
     if head_only != "none":
         return scrofazero.policy_head_player(game, tensors, thirds=head_only == "thirds")
     belief = scrofazero.ScrofaBelief(game, tensors, worlds, sampling == "stratified", weights, temperature)
-    return open_player(game, view, tensors, belief)
+    return open_player(game, view, tensors, belief, endings=solved)

@@ -53,6 +53,7 @@ class AlphaZeroTrainer:
         self.game, self.settings, self.seed = game, settings, seed
         self.iterations = 0
         self._view = view_of(game)
+        self._solver = self._view.solver(settings.endings)
         rules = game.rules
         wanted = shapes(self._view.size, settings.width, settings.blocks, rules.num_distinct_actions, rules.num_players)
         self._learner = OpenHandLearner(new_tensors(wanted, seed), settings)
@@ -78,7 +79,8 @@ class AlphaZeroTrainer:
         """Decisions of these games with their targets; moves without a choice are played, and not learned from."""
         rules, settings = self.game.rules, self.settings
         addresses = rules.compiled_kernel(resample=True).addresses()
-        search = TreeSearch(rules, network_evaluator(self._view, self.tensors), settings.c, settings.formula)
+        evaluator = network_evaluator(self._view, self.tensors)
+        search = TreeSearch(rules, evaluator, settings.c, settings.formula, self._solver)
         cards = streams(self.seed, (11,), games)
         states = np.empty((len(games), rules.state_size), np.int64)
         deal_rows(addresses, rules.root, states, np.arange(len(games)), cards)
@@ -154,7 +156,8 @@ class AlphaZeroTrainer:
         return {**self._losses, "parameters": parameters(self.tensors)}
 
     def player(self) -> Player:
-        return open_player(self.game, self._view, {name: tensor.copy() for name, tensor in self.tensors.items()})
+        tensors = {name: tensor.copy() for name, tensor in self.tensors.items()}
+        return open_player(self.game, self._view, tensors, endings=self.settings.endings)
 
     def values_of(self, states: np.ndarray) -> np.ndarray:
         """What the network expects every seat to get, the player to move first."""

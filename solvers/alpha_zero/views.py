@@ -13,15 +13,19 @@ import numpy as np
 from numba import types
 
 from cardtable.compiled import entry_point
+from cardtable.parameters import UserError, require_whole
 from cardtable.rows import seats_of_rows
 from cardtable.rules import ADDRESSES, INTEGER, INTEGERS, STATES, Rules, kernel_at
+from cardtable.search.tree import Solver
 from cardtable.spiel import CardGame
+from gongzhu_spiel.endings import MOST_CARDS, solve_positions
 from gongzhu_spiel.features import OPEN_HAND_FEATURES, open_hand_features
 from gongzhu_spiel.rules import team_result
-from gongzhu_spiel.state import FULL_DECK, TURN
+from gongzhu_spiel.state import CARDS_PLAYED, FULL_DECK, TURN
 
 TENSORS = types.Array(types.float32, 2, "C")
 MATRIX = types.Array(types.float64, 2, "C")
+SIGNS = np.array([1.0, -1.0, 1.0, -1.0])  # of the teams' seats
 
 
 class OpenView(Protocol):
@@ -32,6 +36,9 @@ class OpenView(Protocol):
     def won(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray: ...
 
     def movers(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray: ...
+
+    def solver(self, endings: int) -> Solver | None:
+        """Solves the last `endings` tricks; None for none."""
 
 
 def view_of(game: CardGame) -> OpenView:
@@ -58,6 +65,10 @@ class GongzhuView:
     def movers(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return states[rows, TURN]
 
+    def solver(self, endings: int) -> Solver | None:
+        require_whole("endings", endings, 0, MOST_CARDS // 4)
+        return (lambda states: _gongzhu_endings(states, 4 * endings)) if endings else None
+
 
 class AllInformation:
     """The information tensors of all seats, from the one to move on; nothing is won before the end."""
@@ -79,6 +90,20 @@ class AllInformation:
         seats = np.empty(len(rows), np.int64)
         seats_of_rows(self._addresses, states, rows, seats)
         return seats
+
+    def solver(self, endings: int) -> Solver | None:
+        if endings:
+            raise UserError("endings are solved in Gongzhu with the full deck only")
+        return None
+
+
+def _gongzhu_endings(states: np.ndarray, cards: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which positions have at most so many cards left in the four hands, and their exact results for all seats."""
+    few = FULL_DECK - states[:, CARDS_PLAYED] <= cards
+    results, values = np.empty(int(few.sum())), np.zeros((len(states), 4))
+    solve_positions(states, np.flatnonzero(few), results)
+    values[few] = results[:, None] * SIGNS
+    return few, values
 
 
 @entry_point(STATES, INTEGERS, TENSORS, nogil=True)

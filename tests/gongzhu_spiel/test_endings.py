@@ -6,7 +6,7 @@ import pytest
 from cardtable.randomness import generator
 from gongzhu_spiel import rules
 from gongzhu_spiel import state as slots
-from gongzhu_spiel.endings import solve_worlds
+from gongzhu_spiel.endings import solve_positions, solve_worlds
 
 RULES = rules.gongzhu_rules(4, 13, 0)
 
@@ -48,3 +48,12 @@ def test_against_minimax(cards_left: int) -> None:
             child = state.copy()
             rules.apply_action(child, card)
             assert value == minimax(child) * (1 if seat % 2 == 0 else -1)
+
+
+def test_positions_are_worth_what_minimax_says() -> None:
+    """Together, in another order than they are in, so that none finds what the hash table knows of another."""
+    states = np.stack([ending(seed, 1 + seed % 10, scored_late=seed % 2 == 0) for seed in range(20)])
+    rows = np.arange(20)[::-1].copy()
+    found = np.empty(20)
+    solve_positions(states, rows, found)
+    assert found.tolist() == [minimax(states[row]) for row in rows]

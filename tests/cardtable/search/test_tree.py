@@ -72,6 +72,27 @@ def test_leaves_are_worth_what_the_evaluator_says() -> None:
         assert found.visits[0, action] == 1
 
 
+def test_what_is_solved_is_not_searched() -> None:
+    """All positions but the first are solved, so that values are those of minimax however often they are visited."""
+
+    def solver(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values = np.array([minimax(state.child(by_array[bytes(one)])) for one in states])
+        return np.ones(len(states), np.bool_), values[:, None] * np.array([[1.0, -1.0, 1.0, -1.0]])
+
+    def surprised(states: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        assert (states[rows] == state.array).all()
+        return nothing_known(states, rows)
+
+    state = dealt(2)
+    by_array = {bytes(state.child(action).array): action for action in state.legal_actions()}
+    search = TreeSearch(state.get_game().rules, surprised, 30.0, solver=solver)
+    found = search.search(state.array[None, :], np.array([40]))
+    sign = 1 if state.current_player() % 2 == 0 else -1
+    for action in state.legal_actions():
+        assert found.values[0, action] == sign * minimax(state.child(action))
+    assert found.visits.sum() == 40
+
+
 def test_bad_settings() -> None:
     rules = pyspiel.load_game(NAME).rules
     with pytest.raises(UserError, match="formula is 'best'"):

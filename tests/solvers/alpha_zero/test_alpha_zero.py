@@ -23,7 +23,7 @@ from solvers.alpha_zero.players import save_alpha_zero
 from solvers.alpha_zero.scrofazero import BETA, ScrofaBelief, key_cards, thirds_inputs
 from solvers.alpha_zero.settings import AlphaZeroSettings
 from solvers.alpha_zero.trainer import AlphaZeroTrainer
-from tests.gongzhu_spiel.test_endings import ending
+from tests.gongzhu_spiel.test_endings import ending, minimax
 
 SMALL = pyspiel.load_game("python_gongzhu(suits=2,ranks=4)")
 FULL = pyspiel.load_game("python_gongzhu")
@@ -139,6 +139,25 @@ def test_what_it_learned_beats_random_and_is_saved(tmp_path: Path) -> None:
         find_player(f"{tmp_path}(sampling=stratified)", SMALL)
     with pytest.raises(UserError, match="weights is 'some'; allowed: none, iec, bayes"):
         find_player(f"{tmp_path}(weights=some)", SMALL)
+
+
+def test_endings_are_solved() -> None:
+    """With two cards in each hand a position's target is what minimax finds, whatever the network says."""
+    settings = AlphaZeroSettings(width=8, blocks=0, games=12, endings=2, result_share=0.0)
+    trainer = AlphaZeroTrainer(FULL, settings, seed=1)
+    trainer.run(1)
+    state = trainer.get_state()
+    positions = walked(FULL.rules, state["memory.states"], 1000)
+    late = np.flatnonzero(positions[:, slots.CARDS_PLAYED] >= 44)
+    assert len(late) > 12
+    for place in late:
+        position = positions[place]
+        found = 100 * state["memory.value"][place, 0] * (1 if position[slots.TURN] % 2 == 0 else -1)
+        assert rules.team_result(position) + found == pytest.approx(minimax(position), abs=1e-3)
+    with pytest.raises(UserError, match="endings are solved in Gongzhu with the full deck only"):
+        AlphaZeroTrainer(SMALL, settings)
+    with pytest.raises(UserError, match="endings is 7; allowed: 0 to 6"):
+        AlphaZeroTrainer(FULL, dataclasses.replace(settings, endings=7))
 
 
 def untrained() -> dict[str, np.ndarray]:
