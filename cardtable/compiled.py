@@ -43,6 +43,7 @@ from numba.extending import _Intrinsic as Intrinsic
 from numba.extending import overload
 
 from cardtable.compile_locks import CompileLocks
+from cardtable.linked_code import LinkedCodeCache, LinkedCodeCompiler
 
 JIT_DISABLED = bool(DISABLE_JIT)
 PATIENCE_SECONDS = 3.0
@@ -76,7 +77,8 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
 
 
 def _without_wrappers(function: Callable, options: dict[str, Any]) -> Dispatcher:
-    """`function` for callers that are compiled. What Python and C need to call it takes a quarter of compilation.
+    """`function` for callers that are compiled. What Python and C need to call it, and machine code of its own
+    (`cardtable.linked_code`), take a third of compilation.
 
     It has a name of its own, by which its machine code and its cache file are told from those of the whole function.
     """
@@ -86,8 +88,10 @@ def _without_wrappers(function: Callable, options: dict[str, Any]) -> Dispatcher
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__module__ = function.__module__
     copy.__qualname__ = f"{function.__qualname__}_inner"
-    dispatcher = numba.njit(copy, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
-    cache = _cache_for(copy)
+    dispatcher = numba.njit(
+        copy, no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=LinkedCodeCompiler, **options
+    )
+    cache = _cache_for(copy, _StampedLinkedCodeCache)
     if cache is not None:
         dispatcher._cache = cache
     return dispatcher
@@ -217,10 +221,10 @@ _troubles = _Troubles()
 _locks = CompileLocks()
 
 
-def _cache_for(function: Callable) -> _StampedCache | None:
+def _cache_for(function: Callable, kind: type[_StampedCache] | None = None) -> _StampedCache | None:
     """None on machines where neither the package's folder nor the user's can be written."""
     try:
-        return _StampedCache(function)
+        return (kind or _StampedCache)(function)
     except RuntimeError as error:
         if "locator" not in str(error):
             raise
@@ -303,6 +307,10 @@ class _StampedCache(FunctionCache):
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         """numba would pickle the closure, in which compiled functions look different in every process."""
         return sig, codegen.magic_tuple(), self._digest
+
+
+class _StampedLinkedCodeCache(_StampedCache):
+    _impl_class = LinkedCodeCache
 
 
 def source_digest(function: Callable) -> str:

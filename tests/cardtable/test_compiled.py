@@ -189,7 +189,7 @@ def test_plain_python_gives_the_same_games(tmp_path: Path) -> None:
         import cardspiel, pyspiel
         from cardtable.batch import play_out
         for name in cardspiel.GAMES:
-            print(play_out(pyspiel.load_game(name).rules, 20, seed=7).returns.tolist())
+            print(play_out(pyspiel.load_game(name).rules, 4, seed=7).returns.tolist())
     """
     cache = Path(os.environ.get("NUMBA_CACHE_DIR") or tmp_path)  # other tests have compiled some of it already
     assert run(code, cache) == run(code, cache, NUMBA_DISABLE_JIT="1")
