@@ -52,7 +52,6 @@ from experiments.running.round_robin import PairResult, load_pair, save_pair, ti
 from solvers.alpha_zero.players import open_player, save_alpha_zero, uniform_belief
 from solvers.alpha_zero.settings import AlphaZeroSettings
 from solvers.alpha_zero.trainer import AlphaZeroTrainer
-from solvers.alpha_zero.views import view_of
 
 FLAGS = flags.FLAGS
 flags.DEFINE_string("game", "python_gongzhu", "any game of this project can be trained on; tables are of Gongzhu")
@@ -106,7 +105,7 @@ def train(game: CardGame) -> None:
 
     def evaluate(clock: Clock, last: bool) -> Mapping[str, float]:
         belief = uniform_belief(game, RAW_WORLDS)
-        raw = open_player(game, view_of(game), trainer.tensors, belief, fewest=0, each=1, endings=settings.endings)
+        raw = open_player(game, trainer.view, trainer.tensors, belief, fewest=0, each=1, endings=settings.endings)
         score = play_match(game, raw, opponent, deals, TUNING_SEED).score
         return {**trainer.metrics(), "points": score.mean, "standard_error": score.standard_error}
 

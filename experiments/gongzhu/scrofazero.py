@@ -18,9 +18,9 @@ from gongzhu_spiel.players import BURDEN
 from gongzhu_spiel.rules import deal
 from gongzhu_spiel.state import HAND, MAX_RANKS, TURN
 from solvers.alpha_zero.network import forward
-from solvers.alpha_zero.players import load_tensors
+from solvers.alpha_zero.players import load_network
 from solvers.alpha_zero.scrofazero import BETA, thirds_inputs
-from solvers.alpha_zero.views import view_of
+from solvers.alpha_zero.views import GongzhuView
 
 SUITS = "SHDC"
 
@@ -82,8 +82,7 @@ def values_of_cards(game: CardGame, folder: Path, deals: int, seed: int) -> list
     In random deals the card changes hands with a low card of the same suit (the lowest one that the other hand has),
     between the leader and each of the opponents; half the difference of the leader's values.
     """
-    tensors = load_tensors(folder, read_player_file(folder), game)
-    view = view_of(game)
+    view, tensors = load_network(folder, read_player_file(folder), game)
     rows = []
     names = [("S", 12, -50), ("S", 11, -30), ("C", 12, -20), ("C", 11, -15), ("C", 10, -10), ("C", 9, -5)]
     names += [("D", 12, 30), ("D", 11, 20), ("D", 10, 10)]
@@ -119,7 +118,8 @@ def gamma_examples(game: CardGame, folder: Path, temperature: float) -> list[dic
 
     The second seat follows in the first trick; her hand is the guessed cards of that suit, and cards of other suits.
     """
-    tensors = load_tensors(folder, read_player_file(folder), game)
+    view, tensors = load_network(folder, read_player_file(folder), game)
+    assert isinstance(view, GongzhuView)
     cases = [("6", "D", "4", ("7", "8"), ("6", "7", "J"), ("10", "K"))]
     cases += [("7", "S", "J", ("5", "10"), ("8", "10", "Q"), ("7", "K"))]
     rows = []
@@ -130,7 +130,7 @@ def gamma_examples(game: CardGame, folder: Path, temperature: float) -> list[dic
                 row: dict[str, Any] = {"table": table, "cards guessed": suit + rank}
                 for column, some in (("without", guess), ("with", (*guess, extra))):
                     row[f"gamma {column} {suit}{extra}"] = (
-                        round(_gamma(game, tensors, temperature, [cards[r] for r in some], cards[rank]), 4)
+                        round(_gamma(game, view, tensors, temperature, [cards[r] for r in some], cards[rank]), 4)
                         if rank in some
                         else float("nan")
                     )
@@ -138,7 +138,9 @@ def gamma_examples(game: CardGame, folder: Path, temperature: float) -> list[dic
     return rows
 
 
-def _gamma(game: CardGame, tensors: dict, temperature: float, guessed: list[int], card: int) -> float:
+def _gamma(
+    game: CardGame, view: GongzhuView, tensors: dict, temperature: float, guessed: list[int], card: int
+) -> float:
     """The correction factor of a card, averaged over a hundred deals of what else there is."""
     suit = guessed[0] // MAX_RANKS
     found = []
@@ -153,6 +155,6 @@ def _gamma(game: CardGame, tensors: dict, temperature: float, guessed: list[int]
         game.rules.kernel.apply_action(state, lead)
         rest = [c for c in range(52) if int(state[HAND + 1]) >> c & 1 and c // MAX_RANKS != suit]
         hand = sum(1 << c for c in (*guessed, *rest[: 13 - len(guessed)]))
-        logits = forward(tensors, thirds_inputs(state, 1, np.array([hand])))[0][0]
+        logits = forward(tensors, thirds_inputs(view, state, 1, np.array([hand])))[0][0]
         found.append(np.exp(-BETA * temperature * (max(logits[guessed]) - logits[card])))
     return float(np.mean(found))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from solvers.alpha_zero.network import alike
 from solvers.alpha_zero.settings import AlphaZeroSettings
 from solvers.learning.optimiser import FlatWeights
 
@@ -72,12 +73,16 @@ class OpenHandLearner(FlatWeights):
 
     def _down(self, name: str, inputs: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
         """Files the derivatives of a layer's weights; returns that of its inputs."""
-        torch.mm(inputs.t(), slope, out=self._slopes[f"{name}.weight"])
-        torch.sum(slope, 0, out=self._slopes[f"{name}.bias"])
+        self._file(name, inputs, slope)
         return slope @ self._parts[f"{name}.weight"].t()
 
+    def _file(self, name: str, inputs: torch.Tensor, slope: torch.Tensor) -> None:
+        torch.mm(inputs.t(), slope, out=self._slopes[f"{name}.weight"])
+        torch.sum(slope, 0, out=self._slopes[f"{name}.bias"])
+
     def _differentiate(self, rows: Rows) -> tuple[float, float]:
-        hidden = [torch.relu_(self._layer("first", rows.inputs))]
+        shared, told = self._read_alike(rows.inputs)
+        hidden = [torch.relu_(self._layer("first", told))]
         inside = []
         for number in range(self.settings.blocks):
             one = torch.relu_(self._layer(f"block_{number}_0", hidden[-1]))
@@ -92,9 +97,28 @@ class OpenHandLearner(FlatWeights):
             through = self._down(f"block_{number}_1", one, slope * (two > 0))
             slope = slope + self._down(f"block_{number}_0", hidden[number], through * (one > 0))
         slope = slope * (hidden[0] > 0)
-        torch.mm(rows.inputs.t(), slope, out=self._slopes["first.weight"])
-        torch.sum(slope, 0, out=self._slopes["first.bias"])
+        self._file("first", told, slope)
+        if shared:
+            self._differentiate_shared(shared, slope)
         return policy_loss, value_loss
+
+    def _read_alike(self, inputs: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
+        """Like blocks and what both layers make of them, if there are any; the input of the first common layer."""
+        if "shared_0.weight" not in self._parts:
+            return [], inputs
+        count, block = alike(self._parts, inputs.shape[1])
+        found = [inputs[:, : count * block].reshape(-1, block)]
+        for name in ("shared_0", "shared_1"):
+            found.append(torch.relu_(self._layer(name, found[-1])))
+        return found, torch.cat([found[-1].view(len(inputs), -1), inputs[:, count * block :]], dim=1)
+
+    def _differentiate_shared(self, shared: list[torch.Tensor], slope: torch.Tensor) -> None:
+        """`slope`: the derivatives of the first common layer."""
+        blocks, one, two = shared
+        read = two.numel() // len(slope)
+        back = (slope @ self._parts["first.weight"][:read].t()).view_as(two)
+        back = self._down("shared_1", one, back * (two > 0))
+        self._file("shared_0", blocks, back * (one > 0))
 
     def _policy_loss(self, rows: Rows, logits: torch.Tensor) -> tuple[float, torch.Tensor]:
         outside = 0.0 if self.settings.mask == "zero" else OUT

@@ -20,7 +20,7 @@ from cardtable.search.tree import Evaluator, TreeSearch
 from cardtable.search.worlds import Worlds
 from cardtable.spiel import CardGame, is_game
 from solvers.alpha_zero.network import forward, require_tensors, shapes
-from solvers.alpha_zero.views import OpenView, view_of
+from solvers.alpha_zero.views import GongzhuView, OpenView, view_of
 
 KIND = "alpha_zero"
 WEIGHTS = "weights.safetensors"
@@ -107,18 +107,19 @@ def save_alpha_zero(
     write_player_file(folder, KIND, game, settings, made_by)
 
 
-def load_tensors(folder: Path, head: Mapping[str, Any], game: CardGame) -> dict[str, np.ndarray]:
-    """The network of a saved player, checked."""
+def load_network(folder: Path, head: Mapping[str, Any], game: CardGame) -> tuple[OpenView, dict[str, np.ndarray]]:
+    """The network of a saved player and what it is told, checked."""
     require_same_rules(folder, head, game)
     if not is_game(head["game"], game):
         raise UserError(f"{folder} is a player of {head['game']}, not of {game}")
     width, blocks = head["settings"].get("width"), head["settings"].get("blocks")
     if type(width) is not int or type(blocks) is not int or not 1 <= width <= 1 << 14 or not 0 <= blocks <= 100:
         raise UserError(f"{folder}: width and blocks of its settings are {width!r} and {blocks!r}")
-    wanted = shapes(view_of(game).size, width, blocks, game.rules.num_distinct_actions, game.rules.num_players)
+    view = view_of(game, head["settings"].get("inputs", "paper"))
+    wanted = shapes(view.layout, width, blocks, game.rules.num_distinct_actions, game.rules.num_players)
     tensors = read_tensors(folder / WEIGHTS, "the weights of a network")
     require_tensors(tensors, wanted, str(folder / WEIGHTS))
-    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+    return view, {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
 
 
 def saved_player(
@@ -136,15 +137,16 @@ def saved_player(
     require(sampling in ("uniform", "stratified"), "sampling", sampling, "uniform, stratified")
     require(weights in ("none", "iec", "bayes"), "weights", weights, "none, iec, bayes")
     require(head_only in ("none", "thirds", "one_hot"), "head_only", head_only, "none, thirds, one_hot")
-    tensors, view = load_tensors(folder, head, game), view_of(game)
+    view, tensors = load_network(folder, head, game)
     solved = head["settings"].get("endings", 0) if endings == AS_TRAINED else endings
     if (sampling, weights, head_only) == ("uniform", "none", "none"):
         return open_player(game, view, tensors, uniform_belief(game, worlds), endings=solved)
     from solvers.alpha_zero import scrofazero
 
-    scrofazero.require_gongzhu(game)
+    if not isinstance(view, GongzhuView):
+        raise UserError("stratified sampling, IEC and the policy head are for Gongzhu with the full deck")
     temperature = float(head["settings"].get("temperature", 5.0))
     if head_only != "none":
-        return scrofazero.policy_head_player(game, tensors, thirds=head_only == "thirds")
-    belief = scrofazero.ScrofaBelief(game, tensors, worlds, sampling == "stratified", weights, temperature)
+        return scrofazero.policy_head_player(game, view, tensors, thirds=head_only == "thirds")
+    belief = scrofazero.ScrofaBelief(game, view, tensors, worlds, sampling == "stratified", weights, temperature)
     return open_player(game, view, tensors, belief, endings=solved)

@@ -20,12 +20,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from cardtable import deck
-from cardtable.parameters import UserError, refusal
+from cardtable.parameters import refusal
 from cardtable.player import Player, legal_mask
 from cardtable.replay import past
 from cardtable.search.worlds import Worlds
 from cardtable.spiel import CardGame
-from gongzhu_spiel.features import OPEN_HAND_FEATURES, open_hand_features
 from gongzhu_spiel.state import (
     ACE,
     CLUBS,
@@ -43,6 +42,7 @@ from gongzhu_spiel.state import (
     TURN,
 )
 from solvers.alpha_zero.network import forward
+from solvers.alpha_zero.views import GongzhuView
 
 BETA = 0.015
 EIGHT = 6
@@ -60,11 +60,6 @@ FOLLOWING = {
     DIAMONDS: _cards(DIAMONDS, JACK, ACE, KING, QUEEN, TEN),
     CLUBS: _cards(CLUBS, TEN, ACE, KING, QUEEN, JACK),
 }
-
-
-def require_gongzhu(game: CardGame) -> None:
-    if game.get_type().short_name != "python_gongzhu" or game.num_distinct_actions() != FULL_DECK:
-        raise UserError("stratified sampling, IEC and the policy head are for Gongzhu with the full deck")
 
 
 def card_sets(cards: np.ndarray | int) -> np.ndarray:
@@ -96,6 +91,7 @@ class ScrofaBelief:
     def __init__(
         self,
         game: CardGame,
+        view: GongzhuView,
         tensors: Mapping[str, np.ndarray],
         worlds: int,
         stratified: bool,
@@ -104,7 +100,7 @@ class ScrofaBelief:
     ) -> None:
         if weights not in ("none", "iec", "bayes"):
             raise refusal(f"weights are {weights!r}", "none, iec, bayes")
-        self.game, self.tensors, self.worlds = game, tensors, worlds
+        self.game, self.view, self.tensors, self.worlds = game, view, tensors, worlds
         self.stratified, self.weights, self.temperature = stratified, weights, temperature
         self._drawn = Worlds(game, drawn=worlds, kept=worlds)
 
@@ -147,7 +143,7 @@ class ScrofaBelief:
         movers = positions[:, TURN]
         played = positions[rows, deck.DEALT + movers] ^ positions[rows, HAND + movers]
         hands = worlds[:, deck.DEALT + movers].T ^ played[:, None]
-        inputs = [thirds_inputs(*one) for one in zip(positions, movers.tolist(), hands, strict=True)]
+        inputs = [thirds_inputs(self.view, *one) for one in zip(positions, movers.tolist(), hands, strict=True)]
         values = self.temperature * forward(self.tensors, np.concatenate(inputs))[0].reshape(*hands.shape, FULL_DECK)
         followed = hands & positions[:, LED_SUIT, None]
         compared = np.where(followed, followed, hands)
@@ -161,30 +157,27 @@ class ScrofaBelief:
         return found
 
 
-def thirds_inputs(position: np.ndarray, mover: int, hands: np.ndarray) -> np.ndarray:
-    """ScrofaZero's input for one position and several hands of its mover, the others' cards spread evenly."""
-    base = np.zeros(OPEN_HAND_FEATURES, np.float32)
-    open_hand_features(position, mover, base)
+def thirds_inputs(view: GongzhuView, position: np.ndarray, mover: int, hands: np.ndarray) -> np.ndarray:
+    """A network's input for one position and several hands of its mover, the others' cards spread evenly."""
     own, left = card_sets(hands), card_sets(np.bitwise_or.reduce(position[HAND : HAND + 4]))
-    inputs = np.repeat(base[None, :], len(hands), axis=0)
-    inputs[:, :FULL_DECK] = own
-    inputs[:, FULL_DECK : 4 * FULL_DECK] = np.tile((left - own) / 3, 3)
-    return inputs
+    shares = np.repeat(((left - own) / 3)[:, None, :], 4, axis=1)
+    shares[:, 0] = own
+    return view.shared_inputs(position, mover, shares)
 
 
-def policy_head_player(game: CardGame, tensors: Mapping[str, np.ndarray], thirds: bool) -> Player:
+def policy_head_player(game: CardGame, view: GongzhuView, tensors: Mapping[str, np.ndarray], thirds: bool) -> Player:
     """The policy head alone: with a third of each unseen card in each hand, or with one uniform world (Table 8)."""
     drawn = Worlds(game, drawn=1, kept=1)
 
+    def inputs_of(state: np.ndarray, stream: np.ndarray) -> np.ndarray:
+        seat = int(state[TURN])
+        if thirds:
+            return thirds_inputs(view, state, seat, state[HAND + seat : HAND + seat + 1])
+        return view.inputs(drawn.uniform(state, seat, stream, 1), np.arange(1))
+
     def choose_rows(states: np.ndarray, rows: np.ndarray, streams: np.ndarray) -> np.ndarray:
-        inputs = np.zeros((len(rows), OPEN_HAND_FEATURES), np.float32)
-        for index, row in enumerate(rows):
-            seat = int(states[row, TURN])
-            if thirds:
-                inputs[index] = thirds_inputs(states[row], seat, states[row, HAND + seat : HAND + seat + 1])[0]
-            else:
-                open_hand_features(drawn.uniform(states[row], seat, streams[index], 1)[0], seat, inputs[index])
-        logits = forward(tensors, inputs)[0]
+        inputs = [inputs_of(states[row], stream) for row, stream in zip(rows, streams, strict=True)]
+        logits = forward(tensors, np.concatenate(inputs))[0]
         return np.argmax(np.where(legal_mask(game.rules, states, rows), logits, -np.inf), axis=1)
 
     return Player("policy_head", game, choose_rows=choose_rows, batch_size=64)

@@ -17,6 +17,7 @@ from solvers.learning.settings import check_fields, setting
 class AlphaZeroSettings:
     width: int = setting(192, "numbers of every hidden layer", lowest=1)
     blocks: int = setting(2, "residual blocks of two layers each", lowest=0)
+    inputs: Literal["paper", "suits"] = setting("paper", "what it is told; suits: also of each suit alike (Gongzhu)")
     games: int = setting(64, "of self-play in an iteration", lowest=1, seconds_each=1e-4)
     searches: int = setting(2, "iterations of the tree search for each legal action", lowest=1, seconds_each=1e-4)
     c: float = setting(30.0, "exploration of the tree search, in points")

@@ -52,10 +52,12 @@ class AlphaZeroTrainer:
     def __init__(self, game: CardGame, settings: AlphaZeroSettings, seed: int = 1) -> None:
         self.game, self.settings, self.seed = game, settings, seed
         self.iterations = 0
-        self._view = view_of(game)
-        self._solver = self._view.solver(settings.endings)
+        self.view = view_of(game, settings.inputs)
+        self._solver = self.view.solver(settings.endings)
         rules = game.rules
-        wanted = shapes(self._view.size, settings.width, settings.blocks, rules.num_distinct_actions, rules.num_players)
+        wanted = shapes(
+            self.view.layout, settings.width, settings.blocks, rules.num_distinct_actions, rules.num_players
+        )
         self._learner = OpenHandLearner(new_tensors(wanted, seed), settings)
         self.tensors = self._learner.playing_tensors()
         self._memory: list[dict[str, np.ndarray]] = []  # the positions of the last iterations
@@ -79,7 +81,7 @@ class AlphaZeroTrainer:
         """Decisions of these games with their targets; moves without a choice are played, and not learned from."""
         rules, settings = self.game.rules, self.settings
         addresses = rules.compiled_kernel(resample=True).addresses()
-        evaluator = network_evaluator(self._view, self.tensors)
+        evaluator = network_evaluator(self.view, self.tensors)
         search = TreeSearch(rules, evaluator, settings.c, settings.formula, self._solver)
         cards = streams(self.seed, (11,), games)
         states = np.empty((len(games), rules.state_size), np.int64)
@@ -122,7 +124,7 @@ class AlphaZeroTrainer:
     def _targets(self, one: Turn, worth: np.ndarray) -> dict[str, np.ndarray]:
         known = np.where(np.isfinite(one.values), one.values, -np.inf)
         policy = np.exp((known - known.max(axis=1, keepdims=True)) / self.settings.temperature)
-        to_come = worth - self._view.won(one.positions, np.arange(len(one.rows)))
+        to_come = worth - self.view.won(one.positions, np.arange(len(one.rows)))
         seats = (one.movers[:, None] + np.arange(self.game.num_players())) % self.game.num_players()
         return {
             "states": one.positions,
@@ -135,7 +137,7 @@ class AlphaZeroTrainer:
 
     def _learn(self, rng: np.random.Generator) -> None:
         memory = {name: np.concatenate([part[name] for part in self._memory]) for name in self._memory[0]}
-        inputs = self._view.inputs(memory["states"], np.arange(len(memory["states"])))
+        inputs = self.view.inputs(memory["states"], np.arange(len(memory["states"])))
         rows = Rows(*(torch.from_numpy(part) for part in (inputs, memory["legal"], memory["policy"], memory["value"])))
         rate = self.learning_rate()
         losses = [
@@ -157,11 +159,11 @@ class AlphaZeroTrainer:
 
     def player(self) -> Player:
         tensors = {name: tensor.copy() for name, tensor in self.tensors.items()}
-        return open_player(self.game, self._view, tensors, endings=self.settings.endings)
+        return open_player(self.game, self.view, tensors, endings=self.settings.endings)
 
     def values_of(self, states: np.ndarray) -> np.ndarray:
         """What the network expects every seat to get, the player to move first."""
-        return forward(self.tensors, self._view.inputs(states, np.arange(len(states))))[1]
+        return forward(self.tensors, self.view.inputs(states, np.arange(len(states))))[1]
 
     def identity(self) -> dict[str, Any]:
         return {**game_identity(self.game), "settings": vars(self.settings), "seed": self.seed}

@@ -19,9 +19,16 @@ from cardtable.rules import ADDRESSES, INTEGER, INTEGERS, STATES, Rules, kernel_
 from cardtable.search.tree import Solver
 from cardtable.spiel import CardGame
 from gongzhu_spiel.endings import MOST_CARDS, solve_positions
-from gongzhu_spiel.features import OPEN_HAND_FEATURES, open_hand_features
+from gongzhu_spiel.features import (
+    OPEN_HAND_FEATURES,
+    SUIT_BLOCK,
+    SUIT_FEATURES,
+    open_hand_features,
+    suit_features,
+)
 from gongzhu_spiel.rules import team_result
-from gongzhu_spiel.state import CARDS_PLAYED, FULL_DECK, TURN
+from gongzhu_spiel.state import CARDS_PLAYED, FULL_DECK, MAX_SUITS, TURN
+from solvers.alpha_zero.network import Layout
 
 TENSORS = types.Array(types.float32, 2, "C")
 MATRIX = types.Array(types.float64, 2, "C")
@@ -29,7 +36,7 @@ SIGNS = np.array([1.0, -1.0, 1.0, -1.0])  # of the teams' seats
 
 
 class OpenView(Protocol):
-    size: int
+    layout: Layout
 
     def inputs(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray: ...
 
@@ -41,20 +48,31 @@ class OpenView(Protocol):
         """Solves the last `endings` tricks; None for none."""
 
 
-def view_of(game: CardGame) -> OpenView:
-    """The view of a game that an AlphaZero-like learner has."""
-    is_gongzhu = game.get_type().short_name == "python_gongzhu" and game.num_distinct_actions() == FULL_DECK
-    return GongzhuView() if is_gongzhu else AllInformation(game.rules)
+def view_of(game: CardGame, inputs: str) -> OpenView:
+    """The view of a game that an AlphaZero-like learner has; `inputs` as in its settings."""
+    if game.get_type().short_name == "python_gongzhu" and game.num_distinct_actions() == FULL_DECK:
+        return GongzhuSuitView() if inputs == "suits" else GongzhuView()
+    if inputs == "suits":
+        raise UserError("inputs=suits are for Gongzhu with the full deck")
+    return AllInformation(game.rules)
 
 
 class GongzhuView:
     """ScrofaZero's input, and the points that the teams have scored so far."""
 
-    size = OPEN_HAND_FEATURES
+    layout = Layout(OPEN_HAND_FEATURES)
 
     def inputs(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        found = np.zeros((len(rows), self.size), np.float32)
+        found = np.zeros((len(rows), OPEN_HAND_FEATURES), np.float32)
         _gongzhu_inputs(states, rows, found)
+        return found
+
+    def shared_inputs(self, position: np.ndarray, mover: int, shares: np.ndarray) -> np.ndarray:
+        """For one position and several guesses of who has which share of each card left: (guesses, seats, cards)."""
+        base = np.zeros(OPEN_HAND_FEATURES, np.float32)
+        open_hand_features(position, mover, base)
+        found = np.repeat(base[None, :], len(shares), axis=0)
+        found[:, : 4 * FULL_DECK] = shares.reshape(len(shares), -1)
         return found
 
     def won(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -70,18 +88,38 @@ class GongzhuView:
         return (lambda states: _gongzhu_endings(states, 4 * endings)) if endings else None
 
 
+class GongzhuSuitView(GongzhuView):
+    """The same behind what is known of each suit and seat."""
+
+    layout = Layout(SUIT_FEATURES + OPEN_HAND_FEATURES, MAX_SUITS, SUIT_BLOCK)
+
+    def inputs(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        plain = super().inputs(states, rows)
+        found = np.zeros((len(rows), SUIT_FEATURES), np.float32)
+        shares = plain[:, : 4 * FULL_DECK].reshape(len(rows), 4, FULL_DECK)
+        _gongzhu_suits(states, rows, states[rows, TURN], np.ascontiguousarray(shares), found)
+        return np.concatenate([found, plain], axis=1)
+
+    def shared_inputs(self, position: np.ndarray, mover: int, shares: np.ndarray) -> np.ndarray:
+        plain = super().shared_inputs(position, mover, shares)
+        found = np.zeros((len(shares), SUIT_FEATURES), np.float32)
+        rows = np.zeros(len(shares), np.int64)
+        _gongzhu_suits(position[None, :], rows, np.full(len(shares), mover), shares, found)
+        return np.concatenate([found, plain], axis=1)
+
+
 class AllInformation:
     """The information tensors of all seats, from the one to move on; nothing is won before the end."""
 
     def __init__(self, rules: Rules) -> None:
-        self.size = rules.num_players * rules.information_size
+        self.layout = Layout(rules.num_players * rules.information_size)
         self._rules = rules
         self._addresses = rules.compiled_kernel().addresses()
 
     def inputs(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         found = np.zeros((len(rows) * self._rules.num_players, self._rules.information_size), np.float32)
         _all_information(self._addresses, states, rows, self._rules.num_players, found)
-        return found.reshape(len(rows), self.size)
+        return found.reshape(len(rows), -1)
 
     def won(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return np.zeros((len(rows), self._rules.num_players))
@@ -110,6 +148,12 @@ def _gongzhu_endings(states: np.ndarray, cards: int) -> tuple[np.ndarray, np.nda
 def _gongzhu_inputs(states, rows, out):
     for index in range(len(rows)):
         open_hand_features(states[rows[index]], states[rows[index], TURN], out[index])
+
+
+@entry_point(STATES, INTEGERS, INTEGERS, types.Array(types.float32, 3, "C"), TENSORS, nogil=True)
+def _gongzhu_suits(states, rows, movers, shares, out):
+    for index in range(len(rows)):
+        suit_features(states[rows[index]], movers[index], shares[index], out[index])
 
 
 @entry_point(STATES, INTEGERS, MATRIX, nogil=True)

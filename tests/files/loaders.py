@@ -235,7 +235,7 @@ def write_action_values(folder: Path) -> None:
 
 def write_alpha_zero(folder: Path) -> None:
     game = ours()
-    wanted = shapes(view_of(game).size, 4, 1, game.num_distinct_actions(), game.num_players())
+    wanted = shapes(view_of(game, "paper").layout, 4, 1, game.num_distinct_actions(), game.num_players())
     save_alpha_zero(folder, game, new_tensors(wanted, 1), {"width": 4, "blocks": 1}, {})
 
 

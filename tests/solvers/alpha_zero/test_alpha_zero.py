@@ -18,15 +18,17 @@ from cardtable.ways import walked
 from gongzhu_spiel import rules
 from gongzhu_spiel import state as slots
 from solvers.alpha_zero.learner import OpenHandLearner, Rows
-from solvers.alpha_zero.network import forward, new_tensors, shapes
+from solvers.alpha_zero.network import Layout, forward, new_tensors, shapes
 from solvers.alpha_zero.players import save_alpha_zero
-from solvers.alpha_zero.scrofazero import BETA, ScrofaBelief, key_cards, thirds_inputs
+from solvers.alpha_zero.scrofazero import BETA, ScrofaBelief, card_sets, key_cards, thirds_inputs
 from solvers.alpha_zero.settings import AlphaZeroSettings
 from solvers.alpha_zero.trainer import AlphaZeroTrainer
+from solvers.alpha_zero.views import GongzhuSuitView, GongzhuView
 from tests.gongzhu_spiel.test_endings import ending, minimax
 
 SMALL = pyspiel.load_game("python_gongzhu(suits=2,ranks=4)")
 FULL = pyspiel.load_game("python_gongzhu")
+VIEW = GongzhuView()
 # Without results in the targets: a loss against what came of a game falls as far as luck lets it.
 SETTINGS = AlphaZeroSettings(width=32, blocks=1, games=16, batch_size=64, learning_rate=0.003, result_share=0.0)
 
@@ -59,14 +61,17 @@ def test_the_learning_rate_falls_if_it_is_wanted() -> None:
     assert falling.learning_rate() == pytest.approx(0.0015)
 
 
+@pytest.mark.parametrize("layout", [Layout(5), Layout(11, alike=2, block=4)])
 @pytest.mark.parametrize("mask", ["zero", "out"])
 @pytest.mark.parametrize("value_loss", ["absolute", "squared"])
-def test_steps_are_those_of_torch(mask: Literal["zero", "out"], value_loss: Literal["absolute", "squared"]) -> None:
+def test_steps_are_those_of_torch(
+    mask: Literal["zero", "out"], value_loss: Literal["absolute", "squared"], layout: Layout
+) -> None:
     """Derivatives by autograd, steps by torch's own Adam, the loss written down as in the paper."""
     settings = AlphaZeroSettings(
         width=8, blocks=2, learning_rate=0.01, weight_decay=0.02, mask=mask, value_loss=value_loss, averaging=0.5
     )
-    tensors = new_tensors(shapes(5, 8, 2, 6, 4), seed=2)
+    tensors = new_tensors(shapes(layout, 8, 2, 6, 4), seed=2)
     learner = OpenHandLearner(tensors, settings)
     parameters = {name: torch.tensor(tensor, requires_grad=True) for name, tensor in tensors.items()}
     adam = torch.optim.Adam(parameters.values(), 0.01, betas=(0.3, 0.999), eps=1e-7, weight_decay=0.02)
@@ -76,11 +81,19 @@ def test_steps_are_those_of_torch(mask: Literal["zero", "out"], value_loss: Lite
         legal = torch.rand(7, 6) < 0.6
         legal[:, 0] = True
         policy = torch.rand(7, 6) * legal
-        rows = Rows(torch.randn(7, 5), legal, policy / policy.sum(1, keepdim=True), torch.randn(7, 4))
+        rows = Rows(torch.randn(7, layout.size), legal, policy / policy.sum(1, keepdim=True), torch.randn(7, 4))
         rate = adam.param_groups[0]["lr"] = 0.01 / step
         losses = learner.fit(rows, rate)
 
-        hidden = torch.relu(rows.inputs @ parameters["first.weight"] + parameters["first.bias"])
+        told = rows.inputs
+        if layout.alike:
+            found = [told[:, 8:]]
+            for part in (told[:, 4:8], told[:, :4]):
+                for name in ("shared_0", "shared_1"):
+                    part = torch.relu(part @ parameters[f"{name}.weight"] + parameters[f"{name}.bias"])
+                found.insert(0, part)
+            told = torch.cat(found, 1)
+        hidden = torch.relu(told @ parameters["first.weight"] + parameters["first.bias"])
         for block in ("block_0", "block_1"):
             one = torch.relu(hidden @ parameters[f"{block}_0.weight"] + parameters[f"{block}_0.bias"])
             hidden = hidden + torch.relu(one @ parameters[f"{block}_1.weight"] + parameters[f"{block}_1.bias"])
@@ -89,7 +102,10 @@ def test_steps_are_those_of_torch(mask: Literal["zero", "out"], value_loss: Lite
         chances = torch.softmax(logits, 1)
         likely = rows.policy > 0
         divergence = (rows.policy[likely] * torch.log(rows.policy[likely] / chances[likely])).sum() / 7
+        plain = {name: parameter.detach().numpy() for name, parameter in parameters.items()}
         missed = hidden @ parameters["value.weight"] + parameters["value.bias"] - rows.value
+        found_values = forward(plain, rows.inputs.numpy())[1] / 100
+        assert found_values == pytest.approx((missed + rows.value).detach().numpy(), abs=1e-5)
         value = missed.abs().mean() if value_loss == "absolute" else (missed**2).mean()
         adam.zero_grad()
         (divergence + settings.value_weight * value).backward()
@@ -161,7 +177,24 @@ def test_endings_are_solved() -> None:
 
 
 def untrained() -> dict[str, np.ndarray]:
-    return new_tensors(shapes(434, 16, 1, 52, 4), seed=1)
+    return new_tensors(shapes(VIEW.layout, 16, 1, 52, 4), seed=1)
+
+
+def test_suits_are_read_alike_and_only_in_gongzhu(tmp_path: Path) -> None:
+    settings = dataclasses.replace(SETTINGS, games=2, inputs="suits")
+    trainer = AlphaZeroTrainer(FULL, settings, seed=1)
+    trainer.run(1)
+    save_alpha_zero(tmp_path, FULL, trainer.tensors, vars(settings), {})
+    player = find_player(f"{tmp_path}(worlds=2,sampling=stratified,weights=iec)", FULL)
+    assert play_match(FULL, player, find_player("random", FULL), 2, seed=2).score.mean != 0
+    assert isinstance(trainer.view, GongzhuSuitView)
+    state = ending(3, 20, scored_late=False)
+    seat = int(state[slots.TURN])
+    shares = np.stack([card_sets(int(state[slots.HAND + (seat + step) % 4])) for step in range(4)])
+    known = trainer.view.inputs(state[None, :], np.arange(1))
+    assert (trainer.view.shared_inputs(state, seat, shares[None, :]) == known).all()
+    with pytest.raises(UserError, match="inputs=suits are for Gongzhu with the full deck"):
+        AlphaZeroTrainer(SMALL, settings)
 
 
 def test_strata_are_the_ways_to_hold_two_key_cards() -> None:
@@ -172,7 +205,7 @@ def test_strata_are_the_ways_to_hold_two_key_cards() -> None:
     keys = key_cards(state, unseen)
     expected = [card for card in (10, 12, 11, 35, 38, 37, 36) if unseen >> card & 1][:2]
     assert keys == expected
-    worlds, weights = ScrofaBelief(FULL, untrained(), 9, True, "none", 5.0)(state, 0, generator(2))
+    worlds, weights = ScrofaBelief(FULL, VIEW, untrained(), 9, True, "none", 5.0)(state, 0, generator(2))
     owners = {
         tuple(int(np.argmax(world[slots.HAND : slots.HAND + 4] >> card & 1)) for card in keys) for world in worlds
     }
@@ -186,7 +219,7 @@ def test_weights_are_products_of_gammas(weights: str) -> None:
     tensors = untrained()
     state = ending(3, 32, scored_late=False)
     seat = int(state[slots.TURN])
-    belief = ScrofaBelief(FULL, tensors, 6, False, weights, 5.0)
+    belief = ScrofaBelief(FULL, VIEW, tensors, 6, False, weights, 5.0)
     worlds, found = belief(state, seat, generator(5))
     logs = []
     for world in worlds:
@@ -200,7 +233,7 @@ def test_weights_are_products_of_gammas(weights: str) -> None:
             led = int(state[slots.LED_SUIT])
             if mover != seat and card % 13 >= 6 and (led == 0 or led >> card & 1):
                 hand = position[slots.HAND + mover : slots.HAND + mover + 1]
-                q = 5.0 * forward(tensors, thirds_inputs(position, mover, hand))[0][0]
+                q = 5.0 * forward(tensors, thirds_inputs(VIEW, position, mover, hand))[0][0]
                 same = [c for c in legal if c // 13 == card // 13] if weights == "iec" else legal
                 gamma = {c: np.exp(-BETA * (max(q[same]) - q[c])) for c in same}
                 total += np.log(gamma[card] / (1.0 if weights == "iec" else sum(gamma.values())))
