@@ -136,7 +136,7 @@ def _figure(rows: list[dict[str, Any]], results: list[PairResult]) -> Figure:
     axis.invert_yaxis()
     axis.set(xlabel="points over Mr. Greed, 95% intervals", title="What each part of the expert is worth")
     axis.grid(axis="x", alpha=0.3)
-    axis.legend(frameon=False)
+    axis.legend(frameon=False, loc="lower right")
     figure.tight_layout()
     return figure
 
