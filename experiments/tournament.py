@@ -5,7 +5,7 @@ changed. In Cego a player takes the single seat, then the three others. Players 
 
 The run directory holds a cross table with 95% intervals, ratings (least squares on points; see
 `experiments.running.round_robin`), how intransitive the players are, a picture, and the results of every deal. A
-tournament that was interrupted goes on with --resume.
+tournament that was interrupted goes on with --resume, and more players may join it so: matches are filed by name.
 """
 
 from __future__ import annotations
@@ -55,14 +55,15 @@ def main() -> None:
     texts = names_in(FLAGS.players)
     players = [find_player(text, game) for text in texts]
     deals = QUICK_DEALS if FLAGS.quick else FLAGS.deals
-    config = {"game": FLAGS.game, "players": texts, "deals": deals, "seed": FLAGS.seed}
+    config = {"game": FLAGS.game, "deals": deals, "seed": FLAGS.seed}
     directory = open_directory(config, f"runs/{file_name(f'tournament_{FLAGS.game}')}")
 
     results: dict[tuple[int, int], PairResult] = {}
     pairs = list(itertools.combinations(range(len(players)), 2))
     with chosen_executor(directory.path) as executor, LateProgress("playing", 2 * deals * len(pairs)) as progress:
         for i, j in pairs:
-            file, pair = directory.path / f"match_{i}_{j}.npz", (players[i], players[j])
+            file = directory.path / f"{file_name(f'{texts[i]} {texts[j]}')}.npz"
+            pair = players[i], players[j]
             progress.advance(2 * deals * file.exists())
             play = functools.partial(play_pair, game, pair, deals, FLAGS.seed, on_progress=progress.advance)
             load = functools.partial(load_pair, deals=deals)

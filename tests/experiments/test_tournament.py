@@ -72,14 +72,15 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_command(tmp_path: Path) -> None:
-    """Cego, one against three; resumed after a match was lost, and with threads, it says the same."""
+    """Cego, one against three; with threads, a match lost and a player who joins late it says the same."""
     arguments = ["--game=python_cego", "--players=random,monte_carlo(worlds=2),monte_carlo(worlds=4)", "--deals=12"]
+    two_players = [arguments[0], "--players=random,monte_carlo(worlds=2)", arguments[2]]
     whole, again = tmp_path / "whole", tmp_path / "again"
     result = run(*arguments, f"--out={whole}")
     assert result.returncode == 0, result.stderr
     assert "Intransitivity" in result.stdout
-    assert run(*arguments, f"--out={again}", "--executor=threads:2").returncode == 0
-    (again / "match_0_2.npz").unlink()
+    assert run(*two_players, f"--out={again}", "--executor=threads:2").returncode == 0
+    (again / "random monte_carlo(worlds=2).npz").unlink()
     assert run(*arguments, f"--out={again}", "--resume").returncode == 0
     tables = [list(csv.DictReader((folder / "results.csv").open())) for folder in (whole, again)]
     for one, two in zip(*tables, strict=True):
