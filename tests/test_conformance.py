@@ -171,7 +171,7 @@ FULL_TREES = {
     "python_toepen(suits=2,ranks=2,hand_size=2)": toepen_counts(2, 2, 2, True),
     GONGZHU_SMALL: TreeCounts((2, 2, 2, 2), 85032, 14976, 47692),
 }
-SLOW_TREES = (GONGZHU_SMALL,)
+SLOW_TREES = (GONGZHU_SMALL, COINCHE_D0)
 TREES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW_TREES else name for name in FULL_TREES]
 
 

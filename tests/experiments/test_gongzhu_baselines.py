@@ -15,6 +15,7 @@ def run(*flags: str, cwd: Path) -> subprocess.CompletedProcess:
     return commands.run("experiments.gongzhu_baselines", *flags, cwd=cwd)
 
 
+@pytest.mark.slow
 def test_quick_run(tmp_path: Path) -> None:
     result = run("--quick", "--out=run", cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr

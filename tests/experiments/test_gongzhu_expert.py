@@ -20,6 +20,7 @@ def test_networks_are_made_and_made_again_from_the_same_parts(tmp_path: Path) ->
     assert (tmp_path / "run" / "network.safetensors").read_bytes() == made
 
 
+@pytest.mark.slow
 def test_matches_of_the_study(tmp_path: Path) -> None:
     flags = ("--group=ablation", "--only=1,2", "--quick", "--out=run")
     result = commands.run("experiments.gongzhu_study", *flags, cwd=tmp_path)

@@ -237,6 +237,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     return commands.run("experiments.kuhn_collab", *arguments)
 
 
+@pytest.mark.slow
 def test_quick_run_writes_everything(tmp_path: Path) -> None:
     result = run("--quick", "--executor=serial", f"--out={tmp_path}")
     assert result.returncode == 0, result.stderr

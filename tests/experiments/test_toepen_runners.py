@@ -48,6 +48,7 @@ def test_counts(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "counts.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_mccfr(tmp_path: Path) -> None:
     result = run("toepen_mccfr", "--quick", "--workers=1", "--out=run", cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr

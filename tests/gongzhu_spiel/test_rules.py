@@ -132,6 +132,7 @@ def test_size_of_the_smallest_game_by_walking_the_plain_rules() -> None:
     assert oracle.size(2, 4) == (85032, 14976, 47692, Fraction(44, 7))
 
 
+@pytest.mark.slow
 def test_the_smallest_game_is_solved() -> None:
     """Exact value of random play, and an equilibrium of four players (nothing promises that CFR+ finds one)."""
     game = pyspiel.load_game(GONGZHU_SMALL)

@@ -193,6 +193,7 @@ print(local_best_response(game, UniformRandomPolicy(game), deals=5, worlds=3, se
 """
 
 
+@pytest.mark.slow
 def test_plain_python_computes_the_same() -> None:
     answers = set()
     for disable in ("0", "1"):

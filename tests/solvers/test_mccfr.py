@@ -390,6 +390,7 @@ np.savez(sys.argv[1], **arrays)
 """
 
 
+@pytest.mark.slow
 def test_plain_python_computes_the_same(tmp_path: Path) -> None:
     results = []
     for disable in ("0", "1"):

@@ -16,7 +16,12 @@ def oracle(accuracy: float, step: float = 0.0, tied: bool = False, team: int = -
 
 @pytest.mark.parametrize(
     ("accuracy", "team", "alternating", "tied"),
-    [(1.0, -1, True, True), (1.0, 1, False, False), (0.0, -1, True, False), (0.0, -1, False, True)],
+    [
+        pytest.param(1.0, -1, True, True, marks=pytest.mark.slow),
+        (1.0, 1, False, False),
+        (0.0, -1, True, False),
+        pytest.param(0.0, -1, False, True, marks=pytest.mark.slow),
+    ],
 )
 def test_extremes_are_ordinary_cfr(accuracy: float, team: int, alternating: bool, tied: bool) -> None:
     """Perfect signals: CFR on the game with a perfect oracle. Worthless ones: CFR on the game without.

@@ -207,6 +207,7 @@ def test_four_player_kuhn_poker_as_two_teams() -> None:
     assert played >= equilibrium.lower
 
 
+@pytest.mark.slow
 def test_collaborative_kuhn_poker() -> None:
     game = TeamGame(pyspiel.load_game("python_kuhn_collab"))
     equilibrium = team.solve(game)

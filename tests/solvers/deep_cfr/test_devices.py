@@ -50,6 +50,7 @@ def test_an_enumerated_game_on_another_device(changes: dict, monkeypatch: pytest
     assert all(learner.network.output.weight.device.type == "meta" for learner in trainer.learners)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"warm_start": False, "layer_norm": True, "skip_connections": True}])
 def test_a_large_game_on_another_device(changes: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluate = LevelTraverser.outputs

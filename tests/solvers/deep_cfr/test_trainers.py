@@ -198,7 +198,8 @@ def test_an_interrupted_run_of_a_large_game(changes: dict) -> None:
     assert same(whole.get_state(), second.get_state())
 
 
-@pytest.mark.parametrize("chunk_traversals", [pytest.param(None, marks=pytest.mark.slow), 7])
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk_traversals", [None, 7])
 def test_who_traverses_changes_nothing(chunk_traversals: int | None) -> None:
     game = pyspiel.load_game("python_coinche(suits=2,ranks=9JTA,hand_size=2,min_bid=50,max_bid=50,capot_value=0)")
     random = find_player("random", game)

@@ -55,7 +55,7 @@ def test_regret_matching(advantages: list[float], strategy: list[float]) -> None
         pytest.param("leduc_poker", "external", 1, True, marks=pytest.mark.slow),
         pytest.param("leduc_poker", "corrected", 1, True, marks=pytest.mark.slow),
         pytest.param("leduc_poker", "corrected", 2, True, marks=pytest.mark.slow),
-        ("leduc_poker", "algorithm3_biased", 2, False),
+        pytest.param("leduc_poker", "algorithm3_biased", 2, False, marks=pytest.mark.slow),
         pytest.param(SMALL, "corrected", 1, True, marks=pytest.mark.slow),
         (SMALL, "corrected", 2, True),
         (SMALL, "algorithm3_biased", 1, False),
@@ -102,7 +102,7 @@ def wide_awake(game: pyspiel.Game, seed: int = 1, **changes: object) -> LargeDee
     [
         ("external", 1, True),
         pytest.param("corrected", 1, True, marks=pytest.mark.slow),
-        ("corrected", 2, True),
+        pytest.param("corrected", 2, True, marks=pytest.mark.slow),
         ("rollouts", 1, True),
         ("algorithm3_biased", 1, False),
     ],

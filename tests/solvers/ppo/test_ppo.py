@@ -54,6 +54,7 @@ def test_run_0_changes_nothing() -> None:
         np.testing.assert_array_equal(value, before[name])
 
 
+@pytest.mark.slow
 def test_it_learns() -> None:
     """At this small game against random play: clearly ahead of random play, which is level with itself."""
     settings = Settings(num_envs=32, n_steps=64, batch_size=256, n_epochs=6, learning_rate=3e-3, hidden_sizes=(32,))
