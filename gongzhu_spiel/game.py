@@ -77,7 +77,13 @@ def _has_full_deck(game: pyspiel.Game) -> bool:
     return game.num_distinct_actions() == slots.FULL_DECK
 
 
+def _is_whole(game: pyspiel.Game) -> bool:
+    """A network that was trained on the game is for just that game."""
+    return game.get_parameters() == DEFAULTS
+
+
 for _name in ("if", "greed", "team"):
     register_compiled(NAME, _name, f"gongzhu_spiel.players:mr_{_name}", _has_full_deck)
 for _name in ("network", "expert"):
     register_player(NAME, _name, f"gongzhu_spiel.expert:{_name}", _has_full_deck)
+register_player(NAME, "scrofazero", "solvers.alpha_zero.shipped:scrofazero", _is_whole)

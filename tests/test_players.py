@@ -20,7 +20,7 @@ from tests.variants import ALL
 OPTIONS = {"monte_carlo": "(worlds=3)"}  # cheaper than the defaults
 OPTIONS_OF = {  # the same for the players of one package
     "coinche_spiel": {"cards": "(worlds=2)", "caller": "(worlds=2)", "expert": "(worlds=2,simulated=2)"},
-    "gongzhu_spiel": {"expert": "(worlds=6)"},
+    "gongzhu_spiel": {"expert": "(worlds=6)", "scrofazero": "(worlds=2)"},
 }
 GAMES = 4
 MOST_POSITIONS = 24  # of one game

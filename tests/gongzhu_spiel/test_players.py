@@ -313,6 +313,7 @@ def test_player_names() -> None:
         "team",
         "network",
         "expert",
+        "scrofazero",
         "monte_carlo",
     ]
     assert len(players.BURDEN) == 52
