@@ -162,7 +162,7 @@ def thirds_inputs(view: GongzhuView, position: np.ndarray, mover: int, hands: np
     own, left = card_sets(hands), card_sets(np.bitwise_or.reduce(position[HAND : HAND + 4]))
     shares = np.repeat(((left - own) / 3)[:, None, :], 4, axis=1)
     shares[:, 0] = own
-    return view.shared_inputs(position, mover, shares)
+    return view.inputs_of_shares(position, mover, shares)
 
 
 def policy_head_player(game: CardGame, view: GongzhuView, tensors: Mapping[str, np.ndarray], thirds: bool) -> Player:

@@ -35,7 +35,7 @@ class AlphaZeroSettings:
     value_loss: Literal["absolute", "squared"] = setting("absolute", "the paper's |dv|, or its square")
     averaging: float = setting(0.998, "decay of the average of weights that plays, a step; 0: the weights themselves")
     result_share: float = setting(0.3, "of what came of a position in its value target, against its own search")
-    endings: int = setting(0, "tricks at the end of a game that are solved exactly, not learned (Gongzhu)", lowest=0)
+    endings: int = setting(0, "tricks at the end of a game that are solved exactly, not searched (Gongzhu)", lowest=0)
     exploration: float = setting(0.0, "share of self-play moves that are anything legal")
     mask: Literal["zero", "out"] = setting("zero", "illegal actions: logits become 0, as in the paper, or are left out")
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 
 from cardtable.compiled import entry_point
-from cardtable.parameters import UserError, require_whole
+from cardtable.parameters import UserError, require, require_whole
 from cardtable.rows import seats_of_rows
 from cardtable.rules import ADDRESSES, INTEGER, INTEGERS, STATES, Rules, kernel_at
 from cardtable.search.tree import Solver
@@ -49,7 +49,8 @@ class OpenView(Protocol):
 
 
 def view_of(game: CardGame, inputs: str) -> OpenView:
-    """The view of a game that an AlphaZero-like learner has; `inputs` as in its settings."""
+    """The view of a game that an AlphaZero-like learner has; `inputs` as in its settings, or in a file."""
+    require(inputs in ("paper", "suits"), "inputs", inputs, "paper, suits")
     if game.get_type().short_name == "python_gongzhu" and game.num_distinct_actions() == FULL_DECK:
         return GongzhuSuitView() if inputs == "suits" else GongzhuView()
     if inputs == "suits":
@@ -67,7 +68,7 @@ class GongzhuView:
         _gongzhu_inputs(states, rows, found)
         return found
 
-    def shared_inputs(self, position: np.ndarray, mover: int, shares: np.ndarray) -> np.ndarray:
+    def inputs_of_shares(self, position: np.ndarray, mover: int, shares: np.ndarray) -> np.ndarray:
         """For one position and several guesses of who has which share of each card left: (guesses, seats, cards)."""
         base = np.zeros(OPEN_HAND_FEATURES, np.float32)
         open_hand_features(position, mover, base)
@@ -100,8 +101,8 @@ class GongzhuSuitView(GongzhuView):
         _gongzhu_suits(states, rows, states[rows, TURN], np.ascontiguousarray(shares), found)
         return np.concatenate([found, plain], axis=1)
 
-    def shared_inputs(self, position: np.ndarray, mover: int, shares: np.ndarray) -> np.ndarray:
-        plain = super().shared_inputs(position, mover, shares)
+    def inputs_of_shares(self, position: np.ndarray, mover: int, shares: np.ndarray) -> np.ndarray:
+        plain = super().inputs_of_shares(position, mover, shares)
         found = np.zeros((len(shares), SUIT_FEATURES), np.float32)
         rows = np.zeros(len(shares), np.int64)
         _gongzhu_suits(position[None, :], rows, np.full(len(shares), mover), shares, found)

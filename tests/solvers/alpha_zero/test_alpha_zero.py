@@ -192,9 +192,13 @@ def test_suits_are_read_alike_and_only_in_gongzhu(tmp_path: Path) -> None:
     seat = int(state[slots.TURN])
     shares = np.stack([card_sets(int(state[slots.HAND + (seat + step) % 4])) for step in range(4)])
     known = trainer.view.inputs(state[None, :], np.arange(1))
-    assert (trainer.view.shared_inputs(state, seat, shares[None, :]) == known).all()
+    assert (trainer.view.inputs_of_shares(state, seat, shares[None, :]) == known).all()
     with pytest.raises(UserError, match="inputs=suits are for Gongzhu with the full deck"):
         AlphaZeroTrainer(SMALL, settings)
+    for name, wrong in (("inputs", "nonsense"), ("inputs", [1]), ("endings", "four"), ("endings", 7)):
+        save_alpha_zero(tmp_path, FULL, trainer.tensors, vars(settings) | {name: wrong}, {})
+        with pytest.raises(UserError, match=f"{name} is .*; allowed"):
+            find_player(str(tmp_path), FULL)
 
 
 def test_strata_are_the_ways_to_hold_two_key_cards() -> None:
