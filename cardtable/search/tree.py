@@ -116,9 +116,13 @@ class TreeSearch:
         leaves = np.ascontiguousarray(tree.states[rows, nodes])
         over = _ends(self._addresses, leaves, values)
         if self.solver is not None:
+            known = tree.solved[rows, nodes]  # reached before: what was found then is their mean
+            values[known] = tree.totals[rows, nodes][known] / tree.visits[rows, nodes][known, None]
+            over |= known
             open_ends = np.flatnonzero(~over & (nodes != ROOT))
-            solved, known = self.solver(leaves[open_ends])
-            over[open_ends], values[open_ends] = solved, known
+            solved, results = self.solver(leaves[open_ends])
+            over[open_ends] = solved
+            values[open_ends] = results
             tree.solved[rows[open_ends], nodes[open_ends]] = solved
         asked = np.flatnonzero(~over)
         if len(asked):

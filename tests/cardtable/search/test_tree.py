@@ -73,9 +73,11 @@ def test_leaves_are_worth_what_the_evaluator_says() -> None:
 
 
 def test_what_is_solved_is_not_searched() -> None:
-    """All positions but the first are solved, so that values are those of minimax however often they are visited."""
+    """All positions but the first are solved, once, so that values are those of minimax however often one is visited."""
+    asked: list[bytes] = []
 
     def solver(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        asked.extend(bytes(one) for one in states)
         values = np.array([minimax(state.child(by_array[bytes(one)])) for one in states])
         return np.ones(len(states), np.bool_), values[:, None] * np.array([[1.0, -1.0, 1.0, -1.0]])
 
@@ -91,6 +93,7 @@ def test_what_is_solved_is_not_searched() -> None:
     for action in state.legal_actions():
         assert found.values[0, action] == sign * minimax(state.child(action))
     assert found.visits.sum() == 40
+    assert sorted(asked) == sorted(by_array)
 
 
 def test_bad_settings() -> None:
