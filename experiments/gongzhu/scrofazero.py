@@ -113,6 +113,27 @@ def values_of_cards(game: CardGame, folder: Path, deals: int, seed: int) -> list
     return rows
 
 
+class Guess(NamedTuple):
+    """Cards of one suit that a hand is thought to hold, with the published factors without and with one more card."""
+
+    table: str
+    suit: str
+    extra: str  # the card that is called irrelevant
+    ranks: tuple[str, ...]
+    without: tuple[float, ...]
+    beside: tuple[float, ...]  # and of the irrelevant card itself, last
+
+
+GUESSES = [
+    Guess("6", "D", "4", ("7", "8"), (1.0, 0.9897), (1.0, 0.9912, 0.9188)),
+    Guess("6", "D", "4", ("6", "7", "J"), (0.9010, 1.0, 0.7398), (0.9043, 1.0, 0.7321, 0.9233)),
+    Guess("6", "D", "4", ("10", "K"), (1.0, 0.9538), (1.0, 0.9548, 0.9519)),
+    Guess("7", "S", "J", ("5", "10"), (0.9424, 1.0), (0.9464, 1.0, 0.9598)),
+    Guess("7", "S", "J", ("8", "10", "Q"), (0.9560, 1.0, 0.4818), (0.9585, 1.0, 0.4950, 0.9528)),
+    Guess("7", "S", "J", ("7", "K"), (1.0, 0.8302), (1.0, 0.8331, 0.9677)),
+]
+
+
 def gamma_examples(game: CardGame, folder: Path, temperature: float) -> list[dict[str, Any]]:
     """Tables 6 and 7: correction factors of guessed cards, without and with an irrelevant one (D4, SJ).
 
@@ -120,21 +141,17 @@ def gamma_examples(game: CardGame, folder: Path, temperature: float) -> list[dic
     """
     view, tensors = load_network(folder, read_player_file(folder), game)
     assert isinstance(view, GongzhuView)
-    cases = [("6", "D", "4", ("7", "8"), ("6", "7", "J"), ("10", "K"))]
-    cases += [("7", "S", "J", ("5", "10"), ("8", "10", "Q"), ("7", "K"))]
     rows = []
-    for table, suit, extra, *guesses in cases:
-        for guess in guesses:
-            cards = {rank: SUITS.index(suit) * MAX_RANKS + RANK_NAMES.index(rank) for rank in (*guess, extra)}
-            for rank in (*guess, extra):
-                row: dict[str, Any] = {"table": table, "cards guessed": suit + rank}
-                for column, some in (("without", guess), ("with", (*guess, extra))):
-                    row[f"gamma {column} {suit}{extra}"] = (
-                        round(_gamma(game, view, tensors, temperature, [cards[r] for r in some], cards[rank]), 4)
-                        if rank in some
-                        else float("nan")
-                    )
-                rows.append({name.replace(f" {suit}{extra}", " the irrelevant card"): v for name, v in row.items()})
+    for guess in GUESSES:
+        ranks = (*guess.ranks, guess.extra)
+        cards = [SUITS.index(guess.suit) * MAX_RANKS + RANK_NAMES.index(rank) for rank in ranks]
+        without = [*(_gamma(game, view, tensors, temperature, cards[:-1], card) for card in cards[:-1]), np.nan]
+        beside = [_gamma(game, view, tensors, temperature, cards, card) for card in cards]
+        published = zip((*guess.without, np.nan), guess.beside, strict=True)
+        for rank, ours, paper in zip(ranks, zip(without, beside, strict=True), published, strict=True):
+            row: dict[str, Any] = {"table": guess.table, "card": guess.suit + rank, "guessed": " ".join(guess.ranks)}
+            row |= {f"without {guess.suit}{guess.extra}": round(ours[0], 4), "published without": paper[0]}
+            rows.append(row | {f"with {guess.suit}{guess.extra}": round(ours[1], 4), "published with": paper[1]})
     return rows
 
 

@@ -23,6 +23,12 @@ def test_training_and_tables(tmp_path: Path) -> None:
     assert {row["table"] for row in tables} == {"2", "3", "5", "8"}
     assert len(list(csv.DictReader((tmp_path / "tables" / "table_4.csv").open()))) == 9
     assert len(list(csv.DictReader((tmp_path / "tables" / "table_3.csv").open()))) == 5
+    gammas = list(csv.DictReader((tmp_path / "tables" / "table_6.csv").open()))
+    assert [row["card"] for row in gammas] == ["D7", "D8", "D4", "D6", "D7", "DJ", "D4", "D10", "DK", "D4"]
+    for guess in {row["guessed"] for row in gammas}:  # the best card of a hand has no regret, with D4 and without
+        for column in ("without D4", "with D4"):
+            found = [float(row[column]) for row in gammas if row["guessed"] == guess and row[column]]
+            assert 0 < min(found) < max(found) <= 1
     stratified = [row for row in tables if row["match"] in ("SS", "SZS - greed")]
     assert [row["deals"] for row in stratified] == ["3", "3"]  # one match, in two tables
     assert stratified[0]["points"] == stratified[1]["points"]

@@ -73,7 +73,7 @@ def test_leaves_are_worth_what_the_evaluator_says() -> None:
 
 
 def test_what_is_solved_is_not_searched() -> None:
-    """All positions but the first are solved, once, so that values are those of minimax however often one is visited."""
+    """All positions but the first are solved, each once: values are those of minimax, however often one is visited."""
     asked: list[bytes] = []
 
     def solver(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
