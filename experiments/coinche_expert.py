@@ -30,7 +30,6 @@ from experiments.coinche.expert_table import (
     PEOPLE,
     Filed,
     cost_of,
-    first_deals,
     in_words,
     load,
     longer_rows,
@@ -116,7 +115,7 @@ def main() -> None:
         for (i, one), (j, two) in itertools.combinations(enumerate(texts), 2)
     }
     names = [players[text].label for text in texts]
-    standings = Standings(names, {pair: first_deals(filed.result, deals) for pair, filed in matches.items()})
+    standings = Standings(names, {pair: filed.result.first(deals) for pair, filed in matches.items()})
     order = standings.order()
     costs = [cost_of(game, players[texts[i]], 1 if FLAGS.quick else COST_DEALS, FLAGS.seed) for i in order]
     cross = [

@@ -32,7 +32,7 @@ from cardtable.parameters import UserError
 from cardtable.player import find_player, read_player_file
 from cardtable.progress import LateProgress
 from cardtable.spiel import CardGame, load_card_game
-from experiments.gongzhu.scrofazero import Match, differences, gamma_examples, matches, values_of_cards
+from experiments.gongzhu.scrofazero import Match, differences, gamma_examples, matches, transitivity, values_of_cards
 from experiments.running import tables
 from experiments.running.command import command, start
 from experiments.running.directory import RunDirectory, file_name, write_csv
@@ -196,14 +196,15 @@ def _tables(
             if match.table in wanted:
                 number = deals.claims if match.players in claimed else deals.others
                 result = _played(game, match, number, directory, executor)
-                if match.table == CLAIMS:
-                    results[match.what] = result
+                results[match.what] = result
                 rows.append(_row(match, result))
                 tables.show(match.what, rows[-1:])
                 write_csv(directory.path / "matches.csv", rows)
     if rows:
         yield "Matches", rows
-    if results:
+    if "2" in wanted:
+        yield "Table 2: eq. 17", [transitivity(results, min(deals))]
+    if CLAIMS in wanted:
         yield "Table 3: deal by deal", differences(results)
     if "4" in wanted:
         yield "Table 4: values of cards", values_of_cards(game, folder, 20 if FLAGS.quick else 2000, FLAGS.seed)

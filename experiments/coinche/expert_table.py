@@ -90,11 +90,6 @@ def load(path: Path, deals: int) -> Filed:
     return filed
 
 
-def first_deals(result: PairResult, deals: int) -> PairResult:
-    """The beginning of a match, as if no more had been played: its deals are the same."""
-    return result._replace(per_deal=result.per_deal[:deals])
-
-
 def longer_rows(matches: dict[tuple[str, str], Filed], players: Mapping[str, Player]) -> list[dict[str, Any]]:
     """One row a match: who was ahead, and how the first of the two bid."""
     return [

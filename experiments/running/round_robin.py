@@ -46,6 +46,10 @@ class PairResult(NamedTuple):
     def score(self) -> Estimate:
         return Estimate.of(self.per_deal)
 
+    def first(self, deals: int) -> PairResult:
+        """The beginning of a match, as if no more had been played: its deals are the same."""
+        return self._replace(per_deal=self.per_deal[:deals])
+
     @staticmethod
     def of(match: Match) -> PairResult:
         return PairResult(

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cardtable.match import Estimate
 from cardtable.spiel import load_card_game
+from experiments.gongzhu.scrofazero import verdict
 from solvers.alpha_zero.players import save_alpha_zero
 from tests import commands
 
@@ -23,6 +25,7 @@ def test_training_and_tables(tmp_path: Path) -> None:
     assert {row["table"] for row in tables} == {"2", "3", "5", "8"}
     assert len(list(csv.DictReader((tmp_path / "tables" / "table_4.csv").open()))) == 9
     assert len(list(csv.DictReader((tmp_path / "tables" / "table_3.csv").open()))) == 5
+    assert len(list(csv.DictReader((tmp_path / "tables" / "table_2.csv").open()))) == 1
     gammas = list(csv.DictReader((tmp_path / "tables" / "table_6.csv").open()))
     assert [row["card"] for row in gammas] == ["D7", "D8", "D4", "D6", "D7", "DJ", "D4", "D10", "DK", "D4"]
     for guess in {row["guessed"] for row in gammas}:  # the best card of a hand has no regret, with D4 and without
@@ -32,6 +35,13 @@ def test_training_and_tables(tmp_path: Path) -> None:
     stratified = [row for row in tables if row["match"] in ("SS", "SZS - greed")]
     assert [row["deals"] for row in stratified] == ["3", "3"]  # one match, in two tables
     assert stratified[0]["points"] == stratified[1]["points"]
+
+
+def test_verdicts() -> None:
+    """A gain of 5 with a standard error of 2 is told from none, with 3 it is not."""
+    sure, unsure = Estimate(5.0, 2.0, 100), Estimate(5.0, 3.0, 100)
+    assert [verdict(sure, True), verdict(sure, False)] == ["so it is", "the other way round"]
+    assert [verdict(unsure, True), verdict(unsure, False)] == ["not told from none"] * 2
 
 
 def test_bad_flags(tmp_path: Path) -> None:
