@@ -36,6 +36,7 @@ from cego_spiel.state import (
     HAND,
     LED_SUIT,
     LEGAGE,
+    PICCOLO,
     POINTS,
     RAEUBER,
     SINGLE_PLAYER,
@@ -198,7 +199,9 @@ def context(state, out):
         write_cards(_renamed(table[seat], place), TABLE + (seat - 1) * NUM_CARDS, out)
     for step in range(NUM_SEATS):
         seat = (player + step) % NUM_SEATS
-        out[TRICKS_OF + step] = state[TRICKS_WON + seat] / HAND_SIZE
+        # In Piccolo a trick of the single player turns everything round: it is told as loudly as anything else.
+        is_all = state[SUBGAME] == PICCOLO and seat == SINGLE_PLAYER
+        out[TRICKS_OF + step] = state[TRICKS_WON + seat] / (1 if is_all else HAND_SIZE)
         out[POINTS_OF + step] = _known_points(state, seat, player) * POINT_UNIT
     out[TRICK_NUMBER + state[CARDS_PLAYED] // NUM_SEATS] = 1.0
     out[POSITION + in_trick] = 1.0

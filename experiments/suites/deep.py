@@ -69,7 +69,7 @@ WIDE: dict[str, Any] = {
     "strategy_training_steps": 1000,
 }
 TASKS = (
-    Task("kuhn_poker", "kuhn_poker", Settings(), (20,), {("single", 20): 0.01}),
+    Task("kuhn_poker", "kuhn_poker", Settings(), (20,), {("single", 20): 0.01, ("strategy", 20): 0.01}),
     Task(
         "leduc_poker",
         "leduc_poker",
@@ -80,9 +80,15 @@ TASKS = (
     Task(
         "leduc_poker, longer",  # must not get worse again
         "leduc_poker",
-        Settings(strategy_network=False),
-        (120, 300),
-        {("single", 120): 0.035, ("single", 300): 0.035},
+        Settings(),
+        (60, 120, 300),
+        {
+            ("single", 120): 0.035,
+            ("single", 300): 0.035,
+            ("strategy", 60): 0.06,
+            ("strategy", 120): 0.04,
+            ("strategy", 300): 0.03,
+        },
         with_openspiel=False,
     ),
     Task(

@@ -127,7 +127,7 @@ class ActionValues:
         """Legal actions, how many they are, and their values; a row for each row, with room for all actions."""
         actions = np.empty((len(rows), self.most_actions), np.int64)
         counts = np.empty(len(rows), np.int64)
-        values = np.empty((len(rows), self.most_actions), np.float32)
+        values = np.zeros((len(rows), self.most_actions), np.float32)
         _values_of_rows(self.addresses, self.features, self.network, states, rows, actions, counts, values)
         return actions, counts, values
 

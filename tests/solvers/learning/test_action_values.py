@@ -96,6 +96,18 @@ def test_compiled_values_are_those_of_torch(
     assert (alone[0][0, : alone[1][0]] == actions[2, : counts[2]]).all()
 
 
+def test_room_without_an_action_holds_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search multiplies whole rows, and whatever lay in memory may be too large for that."""
+    game = pyspiel.load_game("python_cego")
+    shape = shape_for(game.rules, (4,), (4,), 0.0)
+    frozen = ActionValues(game.rules, shape, learner(shape).weights())
+    states = np.stack([state.array for state in itertools.islice(positions(game, seed=2), 4)])
+    monkeypatch.setattr(np, "empty", lambda size, kind: np.full(size, 99, kind))
+    _, counts, values = frozen(states, np.arange(4))
+    for row, count in zip(values, counts, strict=True):
+        assert (row[count:] == 0.0).all()
+
+
 def test_learns_and_averages() -> None:
     shape = Shape(6, 4, (16,), (16, 8))
     made, batch = learner(shape), some_batch(shape)
