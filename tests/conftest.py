@@ -1,3 +1,4 @@
+import gc
 import signal
 
 import pytest
@@ -17,3 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         commands.start()
         warm_up_if_cold()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # hundreds of modules stay for good: the collector need not go through them again and again

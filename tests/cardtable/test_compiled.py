@@ -1,5 +1,6 @@
 """The compilation cache: never stale, used by the next process, and every entry point survives being loaded from it."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -8,6 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from numba import njit
+from numba.core.errors import TypingError
+from numba.extending import overload
 
 import cardspiel
 
@@ -55,6 +59,39 @@ def test_one_version_serves_all_constants(tmp_path: Path) -> None:
     )
     code = "import shifts\nprint(shifts.four_times(10), len(shifts.shifted.inner().signatures))"
     assert run(code, tmp_path / "cache", tmp_path) == "52 2"  # with and without a third argument
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_garbage_collector_rests_while_numba_compiles(collects: bool) -> None:
+    seen = []
+
+    def asked(number: int) -> int:
+        return number
+
+    @overload(asked)
+    def compiled_asked(number):  # called by numba while it compiles
+        seen.append(gc.isenabled())
+        return lambda number: number + 1
+
+    @njit
+    def plus_one(number):
+        return asked(number)
+
+    @njit
+    def impossible(number):
+        return plus_one(number).nothing
+
+    try:
+        (gc.enable if collects else gc.disable)()
+        assert plus_one(1) == 2
+        assert gc.isenabled() == collects
+        with pytest.raises(TypingError):
+            impossible(1)
+        assert gc.isenabled() == collects
+        assert seen
+        assert not any(seen)
+    finally:
+        gc.enable()
 
 
 def test_functions_that_compiled_code_calls_are_compiled_for_python_when_python_calls_them(tmp_path: Path) -> None:
