@@ -1,8 +1,11 @@
 import gc
+import os
 import signal
 
 import pytest
 from hypothesis import settings
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: threads of four workers would wait for each other
 
 from tests import commands
 from tests.warm_up import warm_up_if_cold
