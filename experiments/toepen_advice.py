@@ -55,23 +55,6 @@ def hand_rows(game: pyspiel.Game, player: Any, played: Played, sizes: tuple[int,
     ]
 
 
-def tenths(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Openings by what hands are worth to the first player, answers by what they are worth to the second."""
-    first = openings.by_strength(rows)
-    second = openings.by_strength([{**row, "value": row["value_second"], "bets": row["calls"]} for row in rows])
-    return [
-        {
-            "tenth": one["tenth"],
-            "worth leading": one["value"],
-            "opens with a bet": one["bets"],
-            "strongest of them": one["strongest"],
-            "worth second": two["value"],
-            "calls an opening bet": two["bets"],
-        }
-        for one, two in zip(first, second, strict=True)
-    ]
-
-
 def by_tens_and_suits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same by what a player sees at a glance: how many tens, how many suits."""
     names = {"tens": lambda hand: hand.count("10"), "suits": lambda hand: len({card[-1] for card in hand.split()})}
@@ -121,7 +104,7 @@ def main() -> None:
     played = play(game, player, FLAGS.games, FLAGS.seed)
     rows = hand_rows(game, player, played, sizes)
     write_csv(run.path / "hands.csv", rows)
-    groups, glance, bets = tenths(rows), by_tens_and_suits(rows), last_bet_rows(played.last_bets)
+    groups, glance, bets = openings.tenths(rows), by_tens_and_suits(rows), last_bet_rows(played.last_bets)
     write_csv(run.path / "tenths.csv", groups)
     write_csv(run.path / "tens_and_suits.csv", glance)
     lead, error = played.lead()

@@ -67,6 +67,29 @@ def by_strength(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def tenths(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Openings by what hands are worth to the first player, answers by what they are worth to the second.
+
+    A hand that is dealt often fills more than a tenth: where it does in one seat and not in the other, that seat has
+    nothing to say of the tenth.
+    """
+    second_rows = [{**row, "value": row["value_second"], "bets": row["calls"]} for row in rows]
+    first, second = ({row["tenth"]: row for row in by_strength(own)} for own in (rows, second_rows))
+    nothing = {"value": np.nan, "bets": np.nan, "strongest": ""}
+    return [
+        {
+            "tenth": tenth,
+            "worth leading": one["value"],
+            "opens with a bet": one["bets"],
+            "strongest of them": one["strongest"],
+            "worth second": two["value"],
+            "calls an opening bet": two["bets"],
+        }
+        for tenth in sorted(first | second)
+        for one, two in [(first.get(tenth, nothing), second.get(tenth, nothing))]
+    ]
+
+
 def plot(rows: list[dict[str, Any]], title: str) -> Any:
     """How often each hand bets, by its value; the area of a point is the hand's probability."""
     import matplotlib
