@@ -131,16 +131,23 @@ def saved_player(
     weights: str = "none",
     head_only: str = "none",
     endings: int = AS_TRAINED,
+    fewest: int = FEWEST_SEARCHES,
+    each: int = SEARCHES,
 ) -> Player:
-    """A folder with `player.json` of the kind `alpha_zero`; the options are those of Gongzhu's ScrofaZero."""
+    """A folder with `player.json` of the kind `alpha_zero`; the options are those of Gongzhu's ScrofaZero.
+
+    A world is searched `fewest` + `each` times its legal actions; the paper's raw network: worlds=5,fewest=0,each=1.
+    """
     require_whole("worlds", worlds, 1, 10_000)
+    require_whole("fewest", fewest, 0, 10_000)
+    require_whole("each", each, 1, 10_000)
     require(sampling in ("uniform", "stratified"), "sampling", sampling, "uniform, stratified")
     require(weights in ("none", "iec", "bayes"), "weights", weights, "none, iec, bayes")
     require(head_only in ("none", "thirds", "one_hot"), "head_only", head_only, "none, thirds, one_hot")
     view, tensors = load_network(folder, head, game)
     solved = head["settings"].get("endings", 0) if endings == AS_TRAINED else endings
     if (sampling, weights, head_only) == ("uniform", "none", "none"):
-        return open_player(game, view, tensors, uniform_belief(game, worlds), endings=solved)
+        return open_player(game, view, tensors, uniform_belief(game, worlds), fewest, each, endings=solved)
     from solvers.alpha_zero import scrofazero
 
     if not isinstance(view, GongzhuView):
@@ -149,4 +156,4 @@ def saved_player(
     if head_only != "none":
         return scrofazero.policy_head_player(game, view, tensors, thirds=head_only == "thirds")
     belief = scrofazero.ScrofaBelief(game, view, tensors, worlds, sampling == "stratified", weights, temperature)
-    return open_player(game, view, tensors, belief, endings=solved)
+    return open_player(game, view, tensors, belief, fewest, each, endings=solved)

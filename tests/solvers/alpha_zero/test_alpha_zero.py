@@ -12,14 +12,14 @@ import torch
 import cardspiel  # noqa: F401 registers the games
 from cardtable.match import play_match
 from cardtable.parameters import UserError
-from cardtable.player import find_player
-from cardtable.randomness import generator
+from cardtable.player import find_player, read_player_file
+from cardtable.randomness import generator, streams
 from cardtable.ways import walked
 from gongzhu_spiel import rules
 from gongzhu_spiel import state as slots
 from solvers.alpha_zero.learner import OpenHandLearner, Rows
 from solvers.alpha_zero.network import Layout, forward, new_tensors, shapes
-from solvers.alpha_zero.players import save_alpha_zero
+from solvers.alpha_zero.players import load_network, network_evaluator, save_alpha_zero, uniform_belief
 from solvers.alpha_zero.scrofazero import BETA, ScrofaBelief, card_sets, key_cards, thirds_inputs
 from solvers.alpha_zero.settings import AlphaZeroSettings
 from solvers.alpha_zero.trainer import AlphaZeroTrainer
@@ -155,6 +155,35 @@ def test_what_it_learned_beats_random_and_is_saved(tmp_path: Path) -> None:
         find_player(f"{tmp_path}(sampling=stratified)", SMALL)
     with pytest.raises(UserError, match="weights is 'some'; allowed: none, iec, bayes"):
         find_player(f"{tmp_path}(weights=some)", SMALL)
+    with pytest.raises(UserError, match="each is 0; allowed: 1 to 10000"):
+        find_player(f"{tmp_path}(each=0)", SMALL)
+
+
+def test_the_raw_network_looks_at_every_action_once(tmp_path: Path) -> None:
+    """Its move is the one after which the value head promises most, in the only deal that is possible."""
+    trainer = AlphaZeroTrainer(SMALL, SETTINGS, seed=4)
+    trainer.run(1)
+    save_alpha_zero(tmp_path, SMALL, trainer.tensors, vars(SETTINGS), {})
+    player = find_player(f"{tmp_path}(worlds=1,fewest=0,each=1)", SMALL)
+    view, tensors = load_network(tmp_path, read_player_file(tmp_path), SMALL)
+    evaluate = network_evaluator(view, tensors)
+    state = SMALL.rules.new_state()
+    rules.deal(state, generator(5))
+    chosen = []
+    for number in range(4):  # the first trick; what is looked at are the same two worlds, redealt by the same stream
+        stream = streams(number, (1,), [0])
+        world = uniform_belief(SMALL, 1)(state, int(state[slots.TURN]), stream[0].copy())[0][0]
+        legal = [card for card in range(8) if int(rules.legal_cards(world)) >> card & 1]
+        after = np.stack([world] * len(legal))
+        for row, card in zip(after, legal, strict=True):
+            rules.apply_action(row, card)
+        values = evaluate(after, np.arange(len(legal)))[1][:, int(state[slots.TURN])]
+        best = legal[int(np.argmax(values))]
+        assert player.choose_rows is not None
+        chosen.append(int(player.choose_rows(state[None, :], np.arange(1), stream)[0]))
+        assert chosen[-1] == best
+        rules.apply_action(state, chosen[-1])
+    assert len(set(chosen)) == 4
 
 
 def test_endings_are_solved() -> None:
