@@ -32,6 +32,7 @@ CONFIDENCE = 1.96  # standard errors on either side of a 95% interval
 COMPILED_PART = 1024  # deals of one piece of work between compiled players
 BOT_PART = 16  # through pyspiel; bots that draw their own random numbers are made anew for each piece
 MOST_DEALS = 10**9
+CARDS_PATH = (0,)  # where the random numbers of the cards are among those of a seed
 
 
 class Estimate(NamedTuple):
@@ -239,7 +240,7 @@ def _task_of_name(game_name: str, *rest: Any) -> Task:
 
 def card_streams(seed: int, deals: np.ndarray | range) -> np.ndarray:
     """The random numbers of the cards, one generator for each deal."""
-    return streams(seed, (0,), deals)
+    return streams(seed, CARDS_PATH, deals)
 
 
 def play_part(task: Task, part: tuple[int, int]) -> Games:

@@ -156,7 +156,12 @@ def _find_again(text: str, game_name: str) -> Player:
 
 def player_streams(seed: int, seat: int, deals: np.ndarray | range) -> np.ndarray:
     """The random numbers of the player in this seat, one generator for each deal."""
-    return streams(seed, (1, seat), deals)
+    return streams(seed, player_path(seat), deals)
+
+
+def player_path(seat: int) -> tuple[int, ...]:
+    """Where the random numbers of the player in this seat are among those of a seed."""
+    return (1, seat)
 
 
 def legal_mask(rules: Rules, states: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -147,3 +147,4 @@ def is_whole_game(game: CardGame) -> bool:
 
 
 register_coinche_players(GAME_TYPE.short_name)
+register_player(GAME_TYPE.short_name, "deep_cfr", "solvers.deep_cfr.shipped:deep_cfr", is_whole_game)

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cardtable.match import MOST_DEALS, card_streams, dealt_around
+from cardtable.match import CARDS_PATH, MOST_DEALS, dealt_around
 from cardtable.parameters import UserError, require, require_whole
-from cardtable.player import find_player, legal_mask, player_streams
-from cardtable.rows import deal_rows, encode_rows, returns_of_rows, step_rows
+from cardtable.player import find_player, player_path
+from cardtable.randomness import streams_of_paths
+from cardtable.rows import deal_rows, encode_rows, mask_rows, returns_of_rows, step_rows
 from cardtable.rules import TERMINAL
 from cardtable.spiel import CardGame, load_game
 from solvers.learning.company import Company, Seating, require_seating
@@ -62,6 +63,9 @@ class Environment:
         self._company = Company(game.rules, seating)
         self._addresses = game.rules.compiled_kernel().addresses()
         self._sizes = np.array([game.rules.num_distinct_actions, game.rules.max_chance_outcomes], np.int64)
+        self._num_players = game.num_players()
+        self._paths = [CARDS_PATH, *map(player_path, range(self._num_players))]
+        self._everywhere = np.arange(num_envs)
         self._roots = _roots(game) if all(p is None or p.every_dealer for p in seating) else [game.rules.root]
         self.reset()
 
@@ -79,16 +83,15 @@ class Environment:
         self._paid = np.zeros(self.num_envs)
         self._chosen = np.full((self.num_envs, self.rules.max_game_length), -1)  # by the learner, in the present games
         self._moves = np.zeros(self.num_envs, np.int64)
-        self._begin(np.arange(self.num_envs))
-        self._mask = legal_mask(self.rules, self._states, np.arange(self.num_envs))
+        self._begin(self._everywhere)
+        self._mask = self._legal(self._everywhere)
 
     def _begin(self, rows: np.ndarray) -> None:
         """Deals new games until the learner has a choice in each of these rows."""
         while len(rows):
             deals = self._deals[rows]
-            self._cards[rows] = card_streams(self.seed, deals)
-            for seat in range(self.rules.num_players):
-                self._own[rows, seat] = player_streams(self.seed, seat, deals)
+            streams = streams_of_paths(self.seed, self._paths, deals)
+            self._cards[rows], self._own[rows] = streams[0], streams[1:].swapaxes(0, 1)
             for number, root in enumerate(self._roots):
                 dealt = rows[deals % len(self._roots) == number]
                 deal_rows(self._addresses, root, self._states, dealt, self._cards)
@@ -108,8 +111,13 @@ class Environment:
     def observations(self) -> np.ndarray:
         """(num_envs, observation_size): what the seat to move knows."""
         shown = np.zeros((self.num_envs, self.observation_size), np.float32)
-        encode_rows(self._addresses, self._states, np.arange(self.num_envs), self._everything, shown)
+        encode_rows(self._addresses, self._states, self._everywhere, self._everything, shown)
         return shown
+
+    def _legal(self, rows: np.ndarray) -> np.ndarray:
+        mask = np.zeros((len(rows), self.rules.num_distinct_actions), np.bool_)
+        mask_rows(self._addresses, self._states, rows, mask)
+        return mask
 
     def masks(self) -> np.ndarray:
         """(num_envs, actions): which actions are legal."""
@@ -118,20 +126,20 @@ class Environment:
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Moves on; returns rewards, and where a game ended. UserError for an illegal action; nothing changes."""
         chosen = np.ascontiguousarray(actions, np.int64).reshape(self.num_envs)
-        over = self._move(np.arange(self.num_envs), chosen, self._mask) == TERMINAL
+        over = self._move(self._everywhere, chosen, self._mask) == TERMINAL
         rewards = self._rewards(over)
         ended = np.flatnonzero(over)
         self._deals[ended] += self.num_envs
         self._begin(ended)
-        self._mask = legal_mask(self.rules, self._states, np.arange(self.num_envs))
+        self._mask = self._legal(self._everywhere)
         return rewards, over
 
     def _move(self, rows: np.ndarray, chosen: np.ndarray, legal: np.ndarray) -> np.ndarray:
         """The learner moves in these rows, then everybody else; returns whose turn it is."""
-        known = (chosen >= 0) & (chosen < legal.shape[1])
-        good = known & legal[np.arange(len(rows)), np.where(known, chosen, 0)]
-        if not good.all():
-            bad = int(np.argmin(good))
+        choices = legal.shape[1]
+        known = len(rows) == 0 or (chosen.min() >= 0 and chosen.max() < choices)
+        if not (known and legal.ravel()[self._everywhere[: len(rows)] * choices + chosen].all()):
+            bad = next(row for row, action in enumerate(chosen) if action not in np.flatnonzero(legal[row]))
             allowed = ", ".join(map(str, np.flatnonzero(legal[bad])))
             raise UserError(f"the action of environment {rows[bad]} is {chosen[bad]}; allowed: {allowed}")
         step_rows(self._addresses, self._states, rows, chosen, self._sizes)
@@ -142,7 +150,7 @@ class Environment:
     def _rewards(self, over: np.ndarray) -> np.ndarray:
         rewards = np.zeros(self.num_envs)
         if over.any():
-            returns = np.empty((int(over.sum()), self.rules.num_players))
+            returns = np.empty((int(over.sum()), self._num_players))
             returns_of_rows(self._addresses, self._states[over], returns)
             rewards[over] = returns[:, self.seat]
         if self._progress is not None:
@@ -171,15 +179,15 @@ class Environment:
 
     def _replay(self, deals: np.ndarray, chosen: np.ndarray) -> None:
         self._deals = deals.copy()
-        self._begin(np.arange(self.num_envs))
+        self._begin(self._everywhere)
         for move in range(chosen.shape[1]):
             rows = np.flatnonzero(chosen[:, move] >= 0)
-            legal = legal_mask(self.rules, self._states, rows)
+            legal = self._legal(rows)
             if len(rows) and (self._move(rows, chosen[rows, move], legal) == TERMINAL).any():
                 raise UserError("a game of the environments is over; allowed: games in which the learner has a choice")
         if self._progress is not None:
             self._paid = self._progress(self._states, self.seat)
-        self._mask = legal_mask(self.rules, self._states, np.arange(self.num_envs))
+        self._mask = self._legal(self._everywhere)
         if not (np.array_equal(self._deals, deals) and np.array_equal(self._chosen, chosen)):
             raise UserError("the games of the environments cannot have been played like this")
 

@@ -7,6 +7,10 @@ Which network plays is called the *average*:
 * `strategy`: the strategy network, a softmax over the legal actions;
 * `current`: the last iterate, which does not converge.
 
+A `greedy` player plays the likeliest action instead of drawing one; with `single` that is the likeliest in the mean of
+all snapshots. Networks give actions that are never right a little probability, and a player who draws plays them; what
+is lost is the bluffs of a mixed strategy.
+
 Players need numpy only; torch is for training.
 """
 
@@ -82,11 +86,13 @@ def networks_of(trainer: LargeDeepCFR, average: str) -> Networks:
     return Networks(average, seats, dict(learners[0].shape), tuple(snapshots), tuple(places))
 
 
-def network_player(name: str, game: CardGame, networks: Networks) -> Player:
+def network_player(name: str, game: CardGame, networks: Networks, greedy: bool = False) -> Player:
     """The player that these networks make."""
     table = NetworkTable(game, networks)
     # A network that all seats share has met every dealer.
     shared = len(networks.snapshots) == 1
+    if greedy:
+        return drawing_player(name, game, table.likeliest_rows, every_dealer=shared)
     others: dict[str, Any] = {"make_policy": lambda g: NetworkPolicy(g, networks), "every_dealer": shared}
     if networks.average == "single":  # its probabilities depend on how the position came about
         return Player(name, game, choose_rows=table.choose_rows, **others)
@@ -118,14 +124,36 @@ class NetworkTable:
     def probabilities_rows(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return self._chances(states, rows, self._seats(states, rows), np.zeros(len(rows), np.int64))
 
+    def likeliest_rows(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Probability one for the action that is the likeliest in the mean of all snapshots."""
+        seats = self._seats(states, rows)
+        number = np.array(self._networks.network_of_seat, np.int64)[seats]
+        features = self._features(states, rows)
+        total = np.zeros((len(rows), self._rules.num_distinct_actions))
+        for network in np.unique(number).tolist():
+            asked = np.flatnonzero(number == network)
+            counts = np.bincount(self._networks.places[network], minlength=len(self._frozen[network]))
+            for place in np.flatnonzero(counts).tolist():
+                outputs = np.ascontiguousarray(self._frozen[network][place](features[asked]), np.float32)
+                chances = np.zeros(outputs.shape)
+                _match(self._kernel, states, rows[asked], outputs, self._networks.softmax, chances)
+                total[asked] += counts[place] * chances
+        likeliest = np.zeros(total.shape)
+        likeliest[np.arange(len(rows)), total.argmax(axis=1)] = 1.0
+        return likeliest
+
     def _seats(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         seats = np.empty(len(rows), np.int64)
         seats_of_rows(self._kernel, states, rows, seats)
         return seats
 
-    def _chances(self, states: np.ndarray, rows: np.ndarray, seats: np.ndarray, snapshot: np.ndarray) -> np.ndarray:
+    def _features(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         features = np.zeros((len(rows), self._rules.information_size), np.float32)
         encode_rows(self._kernel, states, rows, True, features)
+        return features
+
+    def _chances(self, states: np.ndarray, rows: np.ndarray, seats: np.ndarray, snapshot: np.ndarray) -> np.ndarray:
+        features = self._features(states, rows)
         outputs = np.empty((len(rows), self._rules.num_distinct_actions), np.float32)
         number = np.array(self._networks.network_of_seat, np.int64)[seats]
         for network, place in {*zip(number.tolist(), snapshot.tolist(), strict=True)}:
@@ -249,18 +277,20 @@ def save_player(trainer: LargeDeepCFR, folder: Path, made_by: Mapping[str, Any])
     write_player_file(folder, "deep_cfr", trainer.game, settings, made_by)
 
 
-def saved_player(folder: Path, head: Mapping[str, Any], game: pyspiel.Game, average: str = "single") -> Player:
+def saved_player(
+    folder: Path, head: Mapping[str, Any], game: pyspiel.Game, average: str = "single", greedy: bool = False
+) -> Player:
     """A folder with `player.json` of the kind `deep_cfr`."""
     require_same_rules(folder, head, game)
     if is_table(head["game"], game):
-        return _read_player(folder, head, game, average)
+        return _read_player(folder, head, game, average, greedy)
     made_for = transform_of(head["game"], game)
     if made_for is None:
         raise UserError(f"{folder} is a player of {head['game']}, not of {game}")
-    return lifted_player(_read_player(folder, head, made_for, average), made_for, original_game(made_for))
+    return lifted_player(_read_player(folder, head, made_for, average, greedy), made_for, original_game(made_for))
 
 
-def _read_player(folder: Path, head: Mapping[str, Any], game: CardGame, average: str) -> Player:
+def _read_player(folder: Path, head: Mapping[str, Any], game: CardGame, average: str, greedy: bool) -> Player:
     """The player in this folder, which plays this game."""
     shapes = head["settings"].get("shapes")
     count = head["settings"].get("networks")
@@ -284,7 +314,7 @@ def _read_player(folder: Path, head: Mapping[str, Any], game: CardGame, average:
     if problem:
         raise UserError(f"{file} does not fit {game}: {problem}")
     networks = Networks(average, tuple(seats.tolist()), dict(shapes[average]), tuple(snapshots), tuple(places))
-    return network_player(str(folder), game, networks)
+    return network_player(str(folder), game, networks, greedy)
 
 
 def _problem(

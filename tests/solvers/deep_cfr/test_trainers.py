@@ -381,6 +381,40 @@ def test_a_snapshot_is_kept_for_a_game() -> None:
         assert (chosen == action).mean() == pytest.approx(probability, abs=4 * 0.5 / deals**0.5)
 
 
+def test_a_greedy_player_plays_the_likeliest_action(tmp_path: Path) -> None:
+    """Of the mean of all snapshots, taken here network by network at the first decision."""
+    game = pyspiel.load_game(TINY_TOEPEN)
+    trainer = LargeDeepCFR(game, FEW.replace(learning_rate=0.05), seed=3)
+    trainer.run(4)
+    trainer.train_strategy_networks()
+    save_player(trainer, tmp_path, {})
+    states = []
+    for deal in range(30):
+        state = game.new_initial_state()
+        generator = np.random.default_rng(deal)
+        while state.is_chance_node() or len(state.legal_actions()) == 1:
+            state.apply_action(int(generator.choice(state.legal_actions())))
+        states.append(state)
+    arrays, rows = np.array([state.array for state in states]), np.arange(30)
+    mean = NetworkPolicy(game, networks_of(trainer, "single"))  # before its first decision a seat reaches everything
+    for average in ("single", "strategy"):
+        player = find_player(f"{tmp_path}(average={average},greedy=true)", game)
+        drawing = find_player(f"{tmp_path}(average=strategy)", game)
+        assert player.probabilities_rows is not None
+        assert drawing.probabilities_rows is not None
+        for number, state in enumerate(states):
+            chances = np.zeros(game.num_distinct_actions())
+            for action, chance in mean.action_probabilities(state).items():
+                chances[action] = chance
+            if average == "strategy":
+                chances = drawing.probabilities_rows(arrays, rows[number : number + 1])[0]
+            found = player.probabilities_rows(arrays, rows[number : number + 1])[0]
+            assert found.max() == 1.0
+            assert found.sum() == 1.0
+            assert chances[found.argmax()] == pytest.approx(chances.max())
+        assert play_match(game, player, random_player(game), 5).score.n == 5
+
+
 def test_players_are_saved_and_found(tmp_path: Path) -> None:
     game = pyspiel.load_game(TINY_TOEPEN)
     trainer = LargeDeepCFR(game, FEW, seed=1)

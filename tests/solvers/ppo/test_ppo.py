@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,11 @@ from solvers.environments import ME, seating_of
 pytest.importorskip("sb3_contrib")
 
 import torch
+from sb3_contrib import MaskablePPO
 
 from solvers.ppo.players import save_player
 from solvers.ppo.settings import Settings
-from solvers.ppo.trainer import PPO
+from solvers.ppo.trainer import PPO, LeanMaskablePPO
 
 GAME = "python_toepen(suits=2,ranks=3,hand_size=2)"
 SMALL = Settings(num_envs=8, n_steps=32, batch_size=64, n_epochs=2, hidden_sizes=(16,))
@@ -44,6 +46,22 @@ def test_it_goes_on_bit_by_bit() -> None:
     for name in expected:
         np.testing.assert_array_equal(expected[name], found[name], err_msg=name)
     assert not np.array_equal(expected["weights.action_net.weight"], first.get_state()["weights.action_net.weight"])
+
+
+@pytest.mark.parametrize("entropy", [0.0, 0.01])
+def test_the_update_is_that_of_sb3(entropy: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same weights up to rounding as MaskablePPO's own update, minibatches drawn from the same random numbers."""
+    settings = dataclasses.replace(SMALL, ent_coef=entropy, learning_rate=3e-3)
+    ours = trainer(settings=settings)
+    ours.run(2)
+    monkeypatch.setattr(LeanMaskablePPO, "train", MaskablePPO.train)
+    theirs = trainer(settings=settings)
+    theirs.run(2)
+    before, after = trainer(settings=settings).get_state(), ours.get_state()
+    for name, value in theirs.get_state().items():
+        np.testing.assert_allclose(after[name], value, atol=1e-5, rtol=1e-3, err_msg=name)
+    moved = max(np.abs(after[name] - before[name]).max() for name in after if name.startswith("weights."))
+    assert moved > 0.01
 
 
 def test_run_0_changes_nothing() -> None:
