@@ -62,7 +62,6 @@ SCORINGS = {
     "points": "python_coinche(reward=points,belote=True,surcoinche_factor=3)",
 }
 QUICK_DEALS, QUICK_PLAYERS = 4, "simple,strong,expert(level=easy)"
-COST_DEALS = 8
 
 if __name__ == "__main__":
     flags.DEFINE_string("players", OURS, "players with commas between them")
@@ -71,6 +70,7 @@ if __name__ == "__main__":
     flags.DEFINE_bool("longer", True, "whether the matches that are told most of are played on more deals, and first")
     flags.DEFINE_enum("scoring", "mirror", list(SCORINGS), "whose score: ours, or colver's")
     define_count("deals", 300, "deals of each match, each played twice", 2, bytes_each=1000, seconds_each=2e-4)
+    define_count("cost_deals", 16, "deals on which CPU time is measured, in both seatings", 1, seconds_each=2e-3)
     define_seed("of the deals and of the players")
     define_executor()
     define_out(None, "runs/coinche_expert_<scoring>", resume="the matches")
@@ -117,17 +117,22 @@ def main() -> None:
     names = [players[text].label for text in texts]
     standings = Standings(names, {pair: filed.result.first(deals) for pair, filed in matches.items()})
     order = standings.order()
-    costs = [cost_of(game, players[texts[i]], 1 if FLAGS.quick else COST_DEALS, FLAGS.seed) for i in order]
+    strong = find_player("strong", game)
+    cost_deals = 1 if FLAGS.quick else FLAGS.cost_deals
+    costs = [cost_of(game, (players[texts[i]], strong), cost_deals, FLAGS.seed)[0] for i in order]
+    head_to_head = {
+        pair: cost_of(game, (players[pair[0]], players[pair[1]]), cost_deals, FLAGS.seed) for pair in longer
+    }
     cross = [
         {key: value for key, value in row.items() if key != "ms a move"}  # threads of colver's own are not in it
-        | {"ms a call": f"{cost.call:.2g}", "ms a card": f"{cost.card:.2g}"}
+        | {f"ms a {what}": f"{value:.2g}" for what, value in cost._asdict().items()}
         for row, cost in zip(standings.cross_table(), costs, strict=True)
     ]
     styles = [
         {"player": names[i]} | {name: in_words(value) for name, value in style_of(i, matches).items()} for i in order
     ]
     styles.append({"player": "people, as the paper quotes them"} | dict.fromkeys(FIGURES, "-") | PEOPLE)
-    told = longer_rows({pair: found[pair] for pair in longer}, players)
+    told = longer_rows({pair: found[pair] for pair in longer}, players, head_to_head)
     title = f"Coinche, {FLAGS.scoring}: {deals:,} deals a match, each played twice"
     tables.show(title, cross)
     if told:
@@ -139,7 +144,8 @@ def main() -> None:
     plot = directory.save_figure(standings.figure(title), "cross_table")
     directory.write_report(
         f"# {title}\n\nPoints per deal of the row's player over the column's, with 95% intervals over deals; ratings "
-        "are points by least squares. Costs are CPU milliseconds (process time) where there is a choice.\n\n"
+        "are points by least squares. Costs are CPU milliseconds (process time) of a call and of a card, where there "
+        "is a choice, and of all that a team decides in a game: against strong, in longer matches of both players.\n\n"
         f"{tables.markdown(cross)}\n"
         + (f"## Longer matches\n\n{tables.markdown(told)}\n" if told else "")
         + f"## How they bid\n\n{tables.markdown(styles)}\n![cross table and ratings]({plot.name})\n\n"

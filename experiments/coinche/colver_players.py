@@ -2,7 +2,7 @@
 
 Without its downloadable networks. `isdd` solves worlds double dummy, drawn uniformly, and bids by rules
 (`improved_v2`). Its usual budget is wall clock, which starves it on a busy machine; here worlds are counted instead, so
-many for each size of the hand (`WORLDS`); what that costs is measured beside its results. One of its agents
+many for each size of the hand (`WORLDS`); what that costs is in docs/coinche.md. One of its agents
 has one number of worlds, so a seat has an agent for each size of the hand, and all of them follow the deal. It works
 on one thread if RAYON_NUM_THREADS=1 is set before it is imported; then the same seed plays the same cards.
 """
@@ -23,10 +23,12 @@ from coinche_spiel.cards import NUM_CARDS, NUM_RANKS, NUM_SUITS, list_cards
 from coinche_spiel.players import strong_player
 
 SUIT_THERE = (0, 1, 3, 2)  # colver orders suits S H D C; the same map leads back
-# For hands of 2 to 8 cards. With all eight cards it took two even with a budget of 20 ms.
-WORLDS = {2: 50, 3: 50, 4: 50, 5: 24, 6: 8, 7: 3, 8: 2}
+# For hands of 2 to 8 cards: each at least what our search for a card costs. With all eight cards it took two even with
+# a budget of 20 ms, and these two cost more than ours.
+WORLDS = {2: 50, 3: 50, 4: 64, 5: 36, 6: 12, 7: 3, 8: 2}
 FEWEST_WORLDS = 2
-SLOW = 4.0  # times as many worlds
+WITH_CALLS = 2.0  # times as many worlds: what the expert spends on its calls too, colver spends on cards
+SLOW = 4.0
 SPEC = """
 [play]
 method = "isdd"
@@ -113,15 +115,15 @@ class ColverBot(pyspiel.Bot):
 
 
 def isdd(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
-    """IS-DD with its own bids and as many worlds as `WORLDS` says."""
-    return ColverBot(game, seat, seed)
+    """IS-DD with its own bids, which cost nothing, and worlds for the time of a whole deal of our expert."""
+    return ColverBot(game, seat, seed, WITH_CALLS)
 
 
 def isdd_slow(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
-    """IS-DD with its own bids and four times as many worlds."""
+    """IS-DD with its own bids and four times the worlds of `WORLDS`."""
     return ColverBot(game, seat, seed, SLOW)
 
 
 def isdd_cards(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
-    """The cards of IS-DD, and the bids of `strong`."""
+    """The cards of IS-DD with as many worlds as `WORLDS` says, and the bids of `strong`."""
     return ColverBot(game, seat, seed, bids=strong_player)

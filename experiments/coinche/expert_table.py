@@ -1,12 +1,13 @@
 """The cross table of Coinche: matches with their figures, and what every player's calls and cards cost.
 
 A match is filed as what the first player is ahead in each deal, so that others can compare in pairs, and as the figures
-of the literature for both players. Costs are process time, all threads included, of bots at one table with `strong`:
+of the literature for both players. Costs are process time, all threads included, of two players' bots at one table:
 some players work on threads of their own, which a match does not see.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from cardtable.executors import Executor
 from cardtable.files import read_arrays, write_arrays
 from cardtable.match import CONFIDENCE, Estimate, card_streams, dealt_around, play_match
 from cardtable.parameters import UserError
-from cardtable.player import Player, find_player
+from cardtable.player import Player
 from cardtable.randomness import uniform
 from coinche_spiel.state import BIDDING, PHASE
 from experiments.running.match_figures import figures
@@ -90,14 +91,22 @@ def load(path: Path, deals: int) -> Filed:
     return filed
 
 
-def longer_rows(matches: dict[tuple[str, str], Filed], players: Mapping[str, Player]) -> list[dict[str, Any]]:
-    """One row a match: who was ahead, and how the first of the two bid."""
+def longer_rows(
+    matches: dict[tuple[str, str], Filed],
+    players: Mapping[str, Player],
+    costs: Mapping[tuple[str, str], tuple[Cost, Cost]],
+) -> list[dict[str, Any]]:
+    """One row a match: who was ahead, what both of them cost, and how the first bid."""
     return [
         {
             "first": players[first].label,
             "second": players[second].label,
             "points a deal": str(filed.result.score),
             "deals": len(filed.result.per_deal),
+        }
+        | {
+            f"ms a {what}": " / ".join(f"{getattr(cost, what):.2g}" for cost in costs[first, second])
+            for what in Cost._fields
         }
         | {name: in_words(Estimate(*filed.figures[0, place])) for place, name in enumerate(FIGURES)}
         for (first, second), filed in matches.items()
@@ -121,25 +130,26 @@ def style_of(player: int, matches: dict[tuple[int, int], Filed]) -> dict[str, Es
 
 
 class Cost(NamedTuple):
-    """CPU milliseconds of a call and of a card, where there is a choice."""
+    """CPU milliseconds of a call and of a card, where there is a choice, and of all that a team decides in a game."""
 
     call: float
     card: float
+    game: float
 
 
-def cost_of(game: pyspiel.Game, player: Player, deals: int, seed: int) -> Cost:
-    """What decisions of a player cost against `strong`; the first deal compiles and is not counted."""
-    seconds, counts = np.zeros(2), np.zeros(2, np.int64)
-    strong = find_player("strong", game)
+def cost_of(game: pyspiel.Game, pair: tuple[Player, Player], deals: int, seed: int) -> tuple[Cost, Cost]:
+    """What decisions of two players cost at one table, each deal in both seatings; the first compiles, uncounted."""
+    seconds, counts = np.zeros((2, 2)), np.zeros((2, 2), np.int64)
     tables = dealt_around(game)
-    for deal in range(-1, deals):
+    for deal, seating in [(deals, 0), *itertools.product(range(deals), range(2))]:
         table = tables[deal % len(tables)]
-        bots = [(player if seat % 2 == 0 else strong).bot(table, seat, seed) for seat in range(4)]
+        of_seat = [(seat + seating) % 2 for seat in range(4)]
+        bots = [pair[side].bot(table, seat, seed) for seat, side in enumerate(of_seat)]
         for bot in bots:
             bot.restart()
         state = table.new_initial_state()
         dealt = table.rules.new_state()
-        cards = card_streams(seed, range(deal + 1, deal + 2))[0]
+        cards = card_streams(seed, range(deal, deal + 1))[0]
         table.rules.kernel.deal(dealt, cards)
         state.follow_chance(dealt, lambda cards=cards: uniform(cards))
         while not state.is_terminal():
@@ -147,16 +157,18 @@ def cost_of(game: pyspiel.Game, player: Player, deals: int, seed: int) -> Cost:
             choice = len(state.legal_actions()) > 1
             before = time.process_time()
             action = bots[seat].step(state)
-            if deal >= 0 and choice and seat % 2 == 0:
+            if deal < deals and choice:
                 kind = 0 if state.array[PHASE] == BIDDING else 1
-                seconds[kind] += time.process_time() - before
-                counts[kind] += 1
+                seconds[of_seat[seat], kind] += time.process_time() - before
+                counts[of_seat[seat], kind] += 1
             for other, bot in enumerate(bots):
                 if other != seat:
                     bot.inform_action(state, seat, action)
             state.apply_action(action)
-    call, card = 1000 * seconds / np.maximum(counts, 1)
-    return Cost(float(call), float(card))
+    each = 1000 * seconds / np.maximum(counts, 1)
+    games = 1000 * seconds.sum(axis=1) / (2 * deals)
+    first, second = (Cost(*map(float, (*each[side], games[side]))) for side in range(2))
+    return first, second
 
 
 def in_words(estimate: Estimate) -> str:

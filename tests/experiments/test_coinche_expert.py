@@ -14,7 +14,7 @@ from cardtable.match import play_match
 from cardtable.parameters import UserError
 from cardtable.player import find_player
 from experiments.coinche.colver_players import import_colver
-from experiments.coinche.expert_table import COLVER_CARDS, FIGURES, cost_of, load, play, pooled, save, style_of
+from experiments.coinche.expert_table import COLVER, COLVER_CARDS, FIGURES, cost_of, load, play, pooled, save, style_of
 from tests.commands import run
 
 
@@ -45,8 +45,11 @@ def test_figures_are_pooled_by_weight() -> None:
 
 def test_searched_cards_cost_more_than_calls_by_rule() -> None:
     game = pyspiel.load_game("python_coinche")
-    cost = cost_of(game, find_player("cards(worlds=2)", game), 2, 1)
+    pair = (find_player("cards(worlds=2)", game), find_player("strong", game))
+    cost, other = cost_of(game, pair, 2, 1)
     assert cost.card > cost.call > 0
+    assert cost.game > 4 * cost.card  # there are more cards to choose than four
+    assert other.game < cost.game
 
 
 def test_the_command_writes_tables_and_goes_on(tmp_path: Path) -> None:
@@ -90,6 +93,16 @@ def test_colver_plays_the_same_cards_again() -> None:
     games = [play_match(game, colver, strong, 2, 5).games[0].states for _ in range(2)]
     assert games[0] is not None
     assert np.array_equal(games[0], games[1])  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(import_colver() is None, reason="colver is not installed")
+@pytest.mark.parametrize(("ours", "theirs"), [("cards", COLVER_CARDS), ("expert", COLVER)])
+def test_colver_has_at_least_our_time(ours: str, theirs: str) -> None:
+    """The expert thinks about calls too. A fifth is left for other work on the machine."""
+    game = pyspiel.load_game("python_coinche")
+    our_cost, their_cost = cost_of(game, (find_player(ours, game), find_player(theirs, game)), 8, 80)
+    assert their_cost.game > 0.8 * our_cost.game
 
 
 @pytest.mark.skipif(import_colver() is None, reason="colver is not installed")
