@@ -52,27 +52,31 @@ def main() -> None:
     share = 100 if FLAGS.quick else 1
     directory = open_directory({name: FLAGS[name].value for name in ("deals", "open_deals", "seed", "quick")})
     report = "# Everybody passes?\n\nNorth speaks first and leads; the other three always pass.\n\n"
-    if not FLAGS.quick:
-        counts = np.zeros(2, np.int64)
-        with tables.console.status("counting sure capots"):
-            count_sure_capots(counts)
-        sure = (
-            f"{counts[1]:,} of {counts[0]:,} hands are a sure capot: {CAPOT_GAIN} points, "
-            "whatever the other three hold and do."
-        )
-        tables.console.print(sure)
-        report += sure + "\n\n"
-    rows = [
-        heuristic_play(opening, player, max(2, FLAGS.deals // share), FLAGS.seed)
-        for player in CARD_PLAYERS
-        for opening in OPENINGS
-    ]
     with chosen_executor(directory.path) as executor:
+        if not FLAGS.quick:
+            report += f"{_sure_capots()}\n\n"
+        rows = [
+            heuristic_play(opening, player, max(2, FLAGS.deals // share), FLAGS.seed)
+            for player in CARD_PLAYERS
+            for opening in OPENINGS
+        ]
         rows += [open_play(name, max(2, FLAGS.open_deals // share), FLAGS.seed, executor) for name in OPENINGS]
     tables.show("What opening brings where everybody else passes (0 for passing too)", rows)
     write_csv(directory.path / "results.csv", rows)
     directory.write_report(report + tables.markdown(rows))
     tables.console.print(f"Written to {directory.path}")
+
+
+def _sure_capots() -> str:
+    counts = np.zeros(2, np.int64)
+    with tables.console.status("counting sure capots"):
+        count_sure_capots(counts)
+    sure = (
+        f"{counts[1]:,} of {counts[0]:,} hands are a sure capot: {CAPOT_GAIN} points, "
+        "whatever the other three hold and do."
+    )
+    tables.console.print(sure)
+    return sure
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def _row(opening: str, play: str, opened: np.ndarray, returns: np.ndarray) -> di
         "all play": play,
         "deals": len(returns),
         "opens": float(opened.mean()),
-        "made": float((returns[opened] > 0).mean()),
+        "made": float((returns[opened] > 0).mean()) if opened.any() else math.nan,
         "points a deal": float(returns.mean()),
         "± (95%)": float(CONFIDENCE * returns.std(ddof=1) / math.sqrt(len(returns))),
     }

@@ -73,9 +73,10 @@ def played_once(
     load: Callable[[Path], Result],
 ) -> Result:
     """The result of a match with this file: read from it, or played, the games filed meanwhile, and written."""
-    if file.exists():
-        return load(file)
     filed = FiledGames(executor, file.parent, f"games_{file.stem}", seconds)
+    if file.exists():
+        filed.forget()  # whoever wrote the result may have been killed before the games were removed
+        return load(file)
     result = play(filed)
     save(file, result)
     filed.forget()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 
 import numpy as np
 import pyspiel
@@ -110,3 +111,13 @@ def test_open_and_hidden_play_pay_what_a_contract_pays() -> None:
     for row in (open_play("cautious", 60, seed=1, executor=Serial()), heuristic_play("cautious", "strong", 60, seed=1)):
         opened, made = row["opens"], row["made"]
         assert row["points a deal"] == pytest.approx(opened * (80 * made - 160 * (1 - made)))
+
+
+def test_nothing_is_said_of_contracts_where_nobody_opened() -> None:
+    """The rate of nothing is no number, and no warning on the way to it."""
+    seed = next(seed for seed in range(1000) if not (after_the_auction("cautious", 2, seed)[2] > 0).any())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        row = heuristic_play("cautious", "strong", 2, seed)
+    assert row["opens"] == 0
+    assert math.isnan(row["made"])
