@@ -54,8 +54,10 @@ class Settings:
     beta: float = setting(
         0.0, "the same for sums below zero, if alpha is given; -50 forgets them at once, as CFR+ does"
     )
-    prediction: bool = setting(
-        False, "count the last regrets twice, as a guess at the next ones (predictive CFR); enumerated games"
+    prediction: bool | None = setting(
+        None,
+        "count the last regrets twice, as a guess at the next ones (predictive CFR), in enumerated games; none: if "
+        "traversals are external and memory_rows is none",
     )
     # averages
     gamma: float | None = setting(
@@ -93,6 +95,16 @@ class Settings:
     def regret_weight(self, iteration: int) -> float:
         """What the regrets of iteration t count when they arise; t = 1, 2, 3, ... Discounts come later."""
         return float(iteration) if self.linear and self.alpha is None else 1.0
+
+    def predicts(self) -> bool:
+        """Whether the last regrets count twice in an enumerated game.
+
+        Unless it is asked for, only where it was measured; beside a sample of rows, which has a part of their weight,
+        they would count too much.
+        """
+        if self.prediction is None:
+            return self.traversal == "external" and self.memory_rows is None
+        return self.prediction
 
     def average_weight(self, iteration: int) -> float:
         """What the strategy of iteration t counts in averages."""

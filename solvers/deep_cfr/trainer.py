@@ -114,7 +114,7 @@ class TabulatedDeepCFR:
         self.strategy = tabulated.behaviour(np.zeros(tabulated.table_size))
         self._plan_sums = np.zeros(tabulated.table_size)
         # Regrets of each network's last traversals, by the seats that made them, as a guess at the next ones.
-        self._predictions = [Sums(tabulated.table_size) for _ in range(count if chosen.prediction else 0)]
+        self._predictions = [Sums(tabulated.table_size) for _ in range(count if chosen.predicts() else 0)]
 
     def _seats(self, network: int) -> list[int]:
         return [seat for seat, number in enumerate(self._network_of) if number == network]

@@ -147,12 +147,27 @@ def test_what_is_forgotten_and_what_is_expected() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"prediction": False}, False),
+        ({"traversal": "corrected"}, False),
+        ({"memory_rows": 15}, False),
+        ({"memory_rows": 15, "prediction": True}, True),
+    ],
+)
+def test_the_last_regrets_count_twice_where_that_was_measured(changes: dict, expected: bool) -> None:
+    trainer = TabulatedDeepCFR(pyspiel.load_game("kuhn_poker"), KUHN.replace(**changes), seed=1)
+    assert any(name.startswith("predictions.") for name in trainer.get_state()) == expected
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         {"alpha": 1.5, "gamma": 5.0, "prediction": True},
         *(
             pytest.param(one, marks=pytest.mark.slow)
-            for one in ({"alpha": 2.3, "beta": -50.0}, {"prediction": True}, {"gamma": 2.0})
+            for one in ({"alpha": 2.3, "beta": -50.0}, {"prediction": False}, {"gamma": 2.0})
         ),
     ],
 )
@@ -167,6 +182,7 @@ def test_other_weights_approach_an_equilibrium_too(changes: dict) -> None:
     "changes",
     [
         {},
+        {"prediction": False},
         {"alpha": 1.5, "prediction": True, "networks": "shared"},
         {"memory_rows": 15, "strategy_memory_rows": 15},
         {"batch_size": 4, "layer_norm": True},
