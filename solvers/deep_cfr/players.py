@@ -282,16 +282,15 @@ def saved_player(
 ) -> Player:
     """A folder with `player.json` of the kind `deep_cfr`."""
     require_same_rules(folder, head, game)
-    if is_table(head["game"], game):
-        return _read_player(folder, head, game, average, greedy)
-    made_for = transform_of(head["game"], game)
+    made_for = game if is_table(head["game"], game) else transform_of(head["game"], game)
     if made_for is None:
         raise UserError(f"{folder} is a player of {head['game']}, not of {game}")
-    return lifted_player(_read_player(folder, head, made_for, average, greedy), made_for, original_game(made_for))
+    player = network_player(str(folder), made_for, load_networks(folder, head, made_for, average), greedy)
+    return player if made_for is game else lifted_player(player, made_for, original_game(made_for))
 
 
-def _read_player(folder: Path, head: Mapping[str, Any], game: CardGame, average: str, greedy: bool) -> Player:
-    """The player in this folder, which plays this game."""
+def load_networks(folder: Path, head: Mapping[str, Any], game: CardGame, average: str) -> Networks:
+    """The networks in a folder; UserError if they are not of this game, or damaged. Half precision is welcome."""
     shapes = head["settings"].get("shapes")
     count = head["settings"].get("networks")
     if (
@@ -313,8 +312,8 @@ def _read_player(folder: Path, head: Mapping[str, Any], game: CardGame, average:
     problem = _problem(game, shapes[average], seats, snapshots, places)
     if problem:
         raise UserError(f"{file} does not fit {game}: {problem}")
-    networks = Networks(average, tuple(seats.tolist()), dict(shapes[average]), tuple(snapshots), tuple(places))
-    return network_player(str(folder), game, networks, greedy)
+    whole = tuple(rows.astype(np.float32, copy=False) for rows in snapshots)
+    return Networks(average, tuple(seats.tolist()), dict(shapes[average]), whole, tuple(places))
 
 
 def _problem(
@@ -333,7 +332,8 @@ def _problem(
     if not ((seats >= 0) & (seats < len(snapshots))).all():
         return "a seat has no network"
     for rows, order in zip(snapshots, places, strict=True):
-        if rows.dtype != np.float32 or rows.ndim != 2 or rows.shape[1] != size or not np.isfinite(rows).all():
+        is_float = rows.dtype in (np.float16, np.float32)
+        if not is_float or rows.ndim != 2 or rows.shape[1] != size or not np.isfinite(rows).all():
             return f"a network has not {size} finite weights"
         if (
             order.dtype != np.int64

@@ -12,16 +12,13 @@ from pathlib import Path
 import numpy as np
 
 import coinche_spiel
-from cardtable.files import read_arrays, read_tensors, write_tensors
-from cardtable.parameters import UserError
+from cardtable.files import write_arrays
 from cardtable.player import Player, read_player_file, require_same_rules, write_player_file
-from cardtable.spiel import CardGame, load_game
-from solvers.deep_cfr.players import WEIGHTS_FILE, Networks, network_player
-from solvers.learning.inference import number_of_weights
+from cardtable.spiel import CardGame, load_card_game
+from solvers.deep_cfr.players import WEIGHTS_FILE, load_networks, network_player
 from transforms.lifting import lifted_player
 
 FOLDER = Path(coinche_spiel.__file__).parent / "deep_cfr"
-SHIPPED_FILE = "strategy.safetensors"
 STRATEGY = "strategy"
 
 
@@ -31,30 +28,24 @@ def deep_cfr(game: CardGame, greedy: bool = True) -> Player:
 
 
 def shipped_player(folder: Path, game: CardGame, greedy: bool) -> Player:
+    """Other rules of Coinche have the same inputs and actions: what is read there is what the network has learned."""
     head = read_player_file(folder)
     require_same_rules(folder, head, game)
-    renamed = load_game(f"python_card_isomorphism(game={game})")
-    file = folder / SHIPPED_FILE
-    shape = head["settings"]["shapes"][STRATEGY]
-    try:
-        weights = read_tensors(file, "a strategy network of Deep CFR")["weights"].astype(np.float32)
-    except (OSError, KeyError) as error:
-        raise UserError(f"{file} is damaged or has no network: {error}") from None
-    if number_of_weights(shape) != len(weights) or shape["inputs"] != renamed.rules.information_size:
-        raise UserError(f"{file} does not fit {renamed}")
-    everybody = (0,) * game.num_players()
-    networks = Networks(STRATEGY, everybody, shape, (weights[None, :],), (np.zeros(1, np.int64),))
+    renamed = load_card_game(f"python_card_isomorphism(game={game})")
+    networks = load_networks(folder, head, renamed, STRATEGY)
     return lifted_player(network_player("deep_cfr", renamed, networks, greedy), renamed, game)
 
 
 def install(run: Path, folder: Path = FOLDER) -> None:
     """The strategy network of a run, in half precision."""
     head = read_player_file(run)
-    arrays = read_arrays(run / WEIGHTS_FILE, "networks of Deep CFR")
-    shape, name = head["settings"]["shapes"].get(STRATEGY), f"{STRATEGY}.0.snapshots"
-    if shape is None or name not in arrays or head["settings"]["networks"] != 1:
-        raise UserError(f"{run} has no strategy network that all seats share")
+    game = load_card_game(head["game"])
+    networks = load_networks(run, head, game, STRATEGY)
+    arrays = {"network_of_seat": np.array(networks.network_of_seat, np.int64)}
+    for number, (snapshots, places) in enumerate(zip(networks.snapshots, networks.places, strict=True)):
+        arrays[f"{STRATEGY}.{number}.snapshots"] = snapshots.astype(np.float16)
+        arrays[f"{STRATEGY}.{number}.places"] = places
     folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(folder / SHIPPED_FILE, {"weights": arrays[name][0].astype(np.float16)})
-    settings = {"shapes": {STRATEGY: shape}, "networks": 1}
-    write_player_file(folder, head["kind"], load_game(head["game"]), settings, head.get("made_by", {}))
+    write_arrays(folder / WEIGHTS_FILE, arrays)
+    settings = {"shapes": {STRATEGY: networks.shape}, "networks": len(networks.snapshots)}
+    write_player_file(folder, head["kind"], game, settings, head.get("made_by", {}))

@@ -13,7 +13,7 @@ from cardtable.match import play_match
 from cardtable.parameters import UserError
 from cardtable.player import find_player
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
-from solvers.deep_cfr.players import save_player
+from solvers.deep_cfr.players import WEIGHTS_FILE, save_player
 from solvers.deep_cfr.shipped import install, shipped_player
 
 FEW = large_settings(traversals=1, training_steps=1, strategy_training_steps=5, hidden_sizes=(8,), memory_rows=2000)
@@ -40,7 +40,7 @@ def test_what_is_installed_plays_like_the_run(tmp_path: Path) -> None:
     np.testing.assert_allclose(one, two, atol=0.01)
     assert np.abs(one - one.mean(axis=1, keepdims=True)).max() > 0.01
 
-    (tmp_path / "shipped" / "strategy.safetensors").write_bytes(b"nonsense")
+    (tmp_path / "shipped" / WEIGHTS_FILE).write_bytes(b"nonsense")
     with pytest.raises(UserError, match="damaged"):
         shipped_player(tmp_path / "shipped", game, greedy=True)
 
@@ -51,7 +51,7 @@ def test_a_run_without_strategy_network_is_refused(tmp_path: Path) -> None:
     trainer = LargeDeepCFR(renamed, settings, seed=1)
     trainer.run(1)
     save_player(trainer, tmp_path, {})
-    with pytest.raises(UserError, match="has no strategy network"):
+    with pytest.raises(UserError, match="average is 'strategy'; allowed: single"):
         install(tmp_path, tmp_path / "shipped")
 
 
