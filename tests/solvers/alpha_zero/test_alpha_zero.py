@@ -171,7 +171,7 @@ def test_the_raw_network_looks_at_every_action_once(tmp_path: Path) -> None:
     rules.deal(state, generator(5))
     chosen = []
     for number in range(4):  # the first trick; what is looked at are the same two worlds, redealt by the same stream
-        stream = streams(number, (1,), [0])
+        stream = streams(number, (1,), range(1))
         world = uniform_belief(SMALL, 1)(state, int(state[slots.TURN]), stream[0].copy())[0][0]
         legal = [card for card in range(8) if int(rules.legal_cards(world)) >> card & 1]
         after = np.stack([world] * len(legal))
