@@ -4,7 +4,8 @@ sb3-contrib's MaskablePPO with the paper's settings (64 environments, 512 steps,
 one model for North and South. Its Figure 2: against random, simple and strong players, paid by `good` and 0.1 a card
 point. Its Figure 4: against strong under four reward schemes; `classic` also with the rule of the paper's program, by
 which the coincher becomes the attacker. Its side note: extreme bids masked, in two ways. Several seeds of each; the
-report compares what happened with the claims C3, C4, C5, C9 and C10. A run that was killed goes on with --resume.
+report compares what happened with the claims C3, C4, C5, C9 and C10. A run that was killed goes on with --resume,
+and so does one that is to have more decisions, seeds or settings.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def main() -> None:
     unknown = [name for name in chosen if name not in SETTINGS]
     if unknown:
         raise UserError(f"--only={unknown[0]}; allowed: {', '.join(SETTINGS)}")
-    config = {name: FLAGS[name].value for name in ("decisions", "long_decisions", "seeds", "games", "quick", "seed")}
-    directory = open_directory({**config, "only": chosen})
+    # How long, how often and which are left out: --resume may ask for more.
+    directory = open_directory({name: FLAGS[name].value for name in ("games", "quick", "seed")})
     runs = [(name, FLAGS.seed + number) for name in chosen for number in range(FLAGS.seeds)]
     with chosen_executor(directory.path) as executor:
         quiet = not isinstance(executor, Serial)

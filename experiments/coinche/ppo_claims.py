@@ -35,10 +35,11 @@ Curves = dict[tuple[str, int], list[Row]]  # (setting, seed): metrics
 
 
 def curve(found: Curves, name: str, what: str) -> np.ndarray:
-    """(seeds, evaluations) of one figure."""
+    """(seeds, evaluations) of one figure, after the decisions at which all seeds were looked at."""
     opponents = SETTINGS[name].opponents
-    rows = [run for (setting, _), run in found.items() if setting == name]
-    return np.array([[row[f"{opponents}: {what}"] for row in run] for run in rows])
+    runs = [{row["decisions"]: row for row in run} for (setting, _), run in found.items() if setting == name]
+    common = sorted(set.intersection(*(set(run) for run in runs)))
+    return np.array([[run[decisions][f"{opponents}: {what}"] for decisions in common] for run in runs])
 
 
 def claims(found: Curves) -> list[dict[str, Any]]:
