@@ -1,9 +1,10 @@
 """Everybody who plays Coinche, against everybody: `python -m experiments.coinche_expert --deals=300`.
 
-Our players, the paper's, flat Monte Carlo, saved players (`--saved=runs/a,runs/b`: Deep CFR, PPO), and `colver`'s IS-DD
-where it is installed (`make peers`), on the same duplicate deals. `--scoring=points` plays colver's own score instead
-of `mirror`, so that neither side need play a foreign game. Players are named as in `experiments.arena`. Some matches
-are played on more deals, and first (`LONGER` in `experiments.coinche.expert_table`); `--longer=false` leaves them out.
+Our players, the paper's, flat Monte Carlo, saved players (`--saved=runs/a,runs/b`: Deep CFR, PPO), and of `colver`,
+where it is installed (`make peers`), IS-DD and its rules, on the same duplicate deals. `--scoring=points` plays its
+own score instead of `mirror`, so that neither side need play a foreign game. Players are named as in
+`experiments.arena`. Some matches are played on more deals, and first (`LONGER` in `experiments.coinche.expert_table`);
+`--longer=false` leaves them out.
 
 The run directory holds the cross table with 95% intervals, the longer matches, what calls and cards cost in CPU time,
 how everybody bids, a picture, and the result of every deal. A run that was interrupted goes on with --resume, and so
@@ -23,7 +24,7 @@ from cardtable.progress import LateProgress
 from cardtable.spiel import load_game
 from experiments.coinche.colver_players import import_colver
 from experiments.coinche.expert_table import (
-    COLVER,
+    COLVER_AGENTS,
     COLVER_CARDS,
     FIGURES,
     LONGER,
@@ -66,7 +67,7 @@ QUICK_DEALS, QUICK_PLAYERS = 4, "simple,strong,expert(level=easy)"
 if __name__ == "__main__":
     flags.DEFINE_string("players", OURS, "players with commas between them")
     flags.DEFINE_string("saved", "", "run directories of saved players, with commas between them")
-    flags.DEFINE_bool("colver", True, "whether colver's IS-DD plays too, if it is installed")
+    flags.DEFINE_bool("colver", True, "whether colver's IS-DD and its rules play too, if it is installed")
     flags.DEFINE_bool("longer", True, "whether the matches that are told most of are played on more deals, and first")
     flags.DEFINE_enum("scoring", "mirror", list(SCORINGS), "whose score: ours, or colver's")
     define_count("deals", 300, "deals of each match, each played twice", 2, bytes_each=1000, seconds_each=2e-4)
@@ -85,7 +86,7 @@ def main() -> None:
     texts += [path.strip() for path in FLAGS.saved.split(",") if path.strip()]
     has_colver = FLAGS.colver and not FLAGS.quick and import_colver() is not None
     if has_colver:
-        texts.append(COLVER)
+        texts += COLVER_AGENTS
     deals = QUICK_DEALS if FLAGS.quick else FLAGS.deals
     longer = {} if FLAGS.quick or not FLAGS.longer else LONGER[FLAGS.scoring]
     at_table = {*texts, *([COLVER_CARDS] if has_colver else [])}

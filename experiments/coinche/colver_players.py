@@ -1,10 +1,12 @@
 """Players of `colver`, an independent program in Rust, as OpenSpiel bots: `experiments.coinche.colver_players:isdd`.
 
-Without its downloadable networks. `isdd` solves worlds double dummy, drawn uniformly, and bids by rules
-(`improved_v2`). Its usual budget is wall clock, which starves it on a busy machine; here worlds are counted instead, so
-many for each size of the hand (`WORLDS`); what that costs is in docs/coinche.md. One of its agents
-has one number of worlds, so a seat has an agent for each size of the hand, and all of them follow the deal. It works
-on one thread if RAYON_NUM_THREADS=1 is set before it is imported; then the same seed plays the same cards.
+Those that need none of its downloadable networks; all bid by rules (`improved_v2`). `isdd` solves worlds double dummy,
+drawn uniformly. Its usual budget is wall clock, which starves it on a busy machine; here worlds are counted instead, so
+many for each size of the hand (`WORLDS`); what that costs is in docs/coinche.md. One of its agents has one number of
+worlds, so a seat has an agent for each size of the hand, and all of them follow the deal. It works on one thread if
+RAYON_NUM_THREADS=1 is set before it is imported; then the same seed plays the same cards. `heuristic` plays its cards
+by rules too. `smart_ismcts`, a tree search over weighed worlds, knows no budget but wall clock: a match of it is not
+played the same way twice.
 """
 
 from __future__ import annotations
@@ -29,10 +31,11 @@ WORLDS = {2: 50, 3: 50, 4: 64, 5: 36, 6: 12, 7: 3, 8: 2}
 FEWEST_WORLDS = 2
 WITH_CALLS = 2.0  # times as many worlds: what the expert spends on its calls too, colver spends on cards
 SLOW = 4.0
+MILLISECONDS = 60  # by the clock, for the first card of a tree search; less as hands get shorter
 SPEC = """
 [play]
-method = "isdd"
-time_ms = 0
+method = "{method}"
+time_ms = {milliseconds}
 determinizations = {worlds}
 [bid]
 strategy = "improved_v2"
@@ -70,16 +73,31 @@ def action_there(action: int) -> int:
 class ColverBot(pyspiel.Bot):
     """One seat of `python_coinche`, played by an agent of colver; `bids` may be a compiled player of ours."""
 
-    def __init__(self, game: pyspiel.Game, seat: int, seed: int, budget: float = 1.0, bids: Any = None) -> None:
-        """`budget` is a multiple of `WORLDS`."""
+    def __init__(
+        self,
+        game: pyspiel.Game,
+        seat: int,
+        seed: int,
+        budget: float = 1.0,
+        bids: Any = None,
+        method: str = "isdd",
+        milliseconds: int = 0,
+    ) -> None:
+        """`budget` is a multiple of `WORLDS`; `milliseconds`, by the clock, are for methods that do not count."""
         super().__init__()
         colver = import_colver()
         if colver is None:
             raise UserError("colver is not installed; `make peers` installs it")
         self._rules, self._colver, self._bids = game.rules, colver, bids
         self._agents = {
-            held: colver.Agent(SPEC.format(worlds=max(FEWEST_WORLDS, round(budget * worlds))), seat, seed)
-            for held, worlds in WORLDS.items()
+            held: colver.Agent(
+                SPEC.format(
+                    method=method, milliseconds=milliseconds, worlds=max(FEWEST_WORLDS, round(budget * worlds))
+                ),
+                seat,
+                seed,
+            )
+            for held, worlds in (WORLDS.items() if method == "isdd" else [(max(WORLDS), 1)])
         }
         self.restart()
 
@@ -95,7 +113,7 @@ class ColverBot(pyspiel.Bot):
             return int(state.legal_actions()[0])
         self._follow(array)
         held = int(array[slots.HAND + state.current_player()]).bit_count()
-        there = self._agents[held].action(self._env)
+        there = self._agents.get(held, self._agents[max(WORLDS)]).action(self._env)
         return next(action for action in state.legal_actions() if action_there(action) == there)
 
     def _follow(self, array: Any) -> None:
@@ -127,3 +145,13 @@ def isdd_slow(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
 def isdd_cards(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
     """The cards of IS-DD with as many worlds as `WORLDS` says, and the bids of `strong`."""
     return ColverBot(game, seat, seed, bids=strong_player)
+
+
+def smart_ismcts(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
+    """Its tree search over worlds weighed by its heuristic beliefs, with its own bids."""
+    return ColverBot(game, seat, seed, method="smart_ismcts", milliseconds=MILLISECONDS)
+
+
+def heuristic(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
+    """Cards by its rules, which cost nothing, with its own bids."""
+    return ColverBot(game, seat, seed, method="heuristic")

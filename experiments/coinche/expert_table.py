@@ -28,6 +28,7 @@ from experiments.running.round_robin import PairResult
 
 COLVER = "experiments.coinche.colver_players:isdd"
 COLVER_CARDS = "experiments.coinche.colver_players:isdd_cards"
+COLVER_AGENTS = (COLVER, "experiments.coinche.colver_players:heuristic")  # those whose work is counted
 # Matches that most is told of, and their deals, by scoring.
 LONGER = {
     "mirror": {

@@ -106,7 +106,7 @@ def test_colver_has_at_least_our_time(ours: str, theirs: str) -> None:
 
 
 @pytest.mark.skipif(import_colver() is None, reason="colver is not installed")
-@pytest.mark.parametrize("player", ["isdd", "isdd_cards"])
+@pytest.mark.parametrize("player", ["isdd", "isdd_cards", "heuristic", "smart_ismcts"])
 def test_colver_sits_at_our_table(player: str) -> None:
     game = pyspiel.load_game("python_coinche")
     colver = find_player(f"experiments.coinche.colver_players:{player}", game)

@@ -64,7 +64,12 @@ def run_of(opponents: str, attack: list[float], contract: list[float], decisions
     rows = []
     for number in range(2):
         values = dict.fromkeys(names, 0.5) | {"attack rate": attack[number], "contract": contract[number]}
-        rows.append({"decisions": decisions * (number + 1) // 2, **{f"{opponents}: {name}": value for name, value in values.items()}})
+        rows.append(
+            {
+                "decisions": decisions * (number + 1) // 2,
+                **{f"{opponents}: {name}": value for name, value in values.items()},
+            }
+        )
     return rows
 
 
