@@ -49,6 +49,16 @@ from experiments.running.round_robin import Standings, load_pair, names_in, play
 
 EXPLOIT_DEALS = 4000
 ALL_ITERATIONS = 10**9
+# With networks everywhere a playout leaves nothing to chance but the hidden cards: one for each card and many positions,
+# large minibatches, as what can be gained is small beside the noise.
+TRYING = {
+    "distil_iterations": 0,
+    "improve_iterations": ALL_ITERATIONS,
+    "improved_share": 1.0,
+    "improved_passes": 1,
+    "batch_size": 4096,
+    "later_learning_rate": 1e-4,
+}
 
 FLAGS = flags.FLAGS
 flags.DEFINE_list("subgames", list(RANDOM_MEANS), "which sub-games")
@@ -170,9 +180,8 @@ def _exploit(game: CardGame, subgame: str, text: str, seats: tuple[int, ...]) ->
 
     agent = find_player(text, game)
     options = Options(str(game), seed=FLAGS.seed, opponents=(text,), seats=(seats,))
-    own = {"distil_iterations": 0, "improve_iterations": ALL_ITERATIONS}
     try:
-        learner = make_learner(dataclasses.replace(options, start=text, settings=own))
+        learner = make_learner(dataclasses.replace(options, start=text, settings=TRYING))
         start = "the agent"
     except UserError:
         learner, start = make_learner(options), "nothing"
