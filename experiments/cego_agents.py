@@ -49,8 +49,8 @@ from experiments.running.round_robin import Standings, load_pair, names_in, play
 
 EXPLOIT_DEALS = 4000
 ALL_ITERATIONS = 10**9
-# With networks everywhere a playout leaves nothing to chance but the hidden cards: one for each card and many positions,
-# large minibatches, as what can be gained is small beside the noise.
+# With networks everywhere a playout leaves nothing to chance but the hidden cards: one for each card, many positions,
+# and large minibatches, as what can be gained is small beside the noise.
 TRYING = {
     "distil_iterations": 0,
     "improve_iterations": ALL_ITERATIONS,
