@@ -148,3 +148,4 @@ def is_whole_game(game: CardGame) -> bool:
 
 register_coinche_players(GAME_TYPE.short_name)
 register_player(GAME_TYPE.short_name, "deep_cfr", "solvers.deep_cfr.shipped:deep_cfr", is_whole_game)
+register_player(GAME_TYPE.short_name, "deep_monte_carlo", "solvers.learning.shipped:deep_monte_carlo", is_whole_game)

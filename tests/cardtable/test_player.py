@@ -29,7 +29,7 @@ def test_names() -> None:
     heuristics = ["simple", "strong", "simple_reraising", "strong_reraising"]
     coinche = ["random", *heuristics, "bidder", "caller", "cards", "expert"]
     for name in ("python_coinche", "python_tied_rewards(game=python_coinche())"):
-        assert players_of(pyspiel.load_game(name)) == [*coinche, "deep_cfr", "monte_carlo"]
+        assert players_of(pyspiel.load_game(name)) == [*coinche, "deep_cfr", "deep_monte_carlo", "monte_carlo"]
     assert players_of(pyspiel.load_game("python_coinche_match")) == [*coinche, "monte_carlo"]
     assert players_of(pyspiel.load_game("leduc_poker")) == ["random"]
     assert list(compiled_players(pyspiel.load_game("python_gongzhu"))) == ["random", "if", "greed", "team"]

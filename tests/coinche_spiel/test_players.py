@@ -14,6 +14,7 @@ import pytest
 from cardtable import deck
 from cardtable.compiled import compiled
 from cardtable.match import play_match
+from cardtable.parameters import UserError
 from cardtable.player import find_player
 from cardtable.randomness import generator
 from coinche_spiel.cards import parse_cards
@@ -305,3 +306,16 @@ def test_bot_errors() -> None:
     state = move(dealt(game, ["7S 8S", "7H 8H", "7C 8C", "7D 8D"]), "pass")
     with pytest.raises(ValueError, match="not the turn of player 0, but of 1"):
         strong.bot(game, 0).step(state)
+
+
+@pytest.mark.parametrize("options", ["", "belote=True,pisser=forced", "reward=points,belote=True,surcoinche_factor=3"])
+def test_the_network_beats_strong_under_all_rules_of_the_whole_game(options: str) -> None:
+    """By 70 to 100 points a deal where it was measured, whatever pays."""
+    game = pyspiel.load_game(f"python_coinche({options})")
+    network, strong = find_player("deep_monte_carlo", game), find_player("strong", game)
+    assert play_match(game, network, strong, 400, seed=3).score.low > 30
+
+
+def test_the_network_plays_the_whole_game_only() -> None:
+    with pytest.raises(UserError, match="deep_monte_carlo"):
+        find_player("deep_monte_carlo", pyspiel.load_game("python_coinche(players=2,suits=2,ranks=JTA,hand_size=2)"))
