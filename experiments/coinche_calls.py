@@ -5,12 +5,13 @@
 Both bidders bid the same solved deals in both seatings against each opponent, and the contracts are worth what double
 dummy and the noise of play say: nobody plays cards, so the only differences are those of the calls. Gains are
 compared in pairs, deal by deal; each pair is filed when it is done, with its gains by deal, and --resume goes on.
-Then the fast bidder plays itself, one side without coinche, surcoinche or capot, on all solved deals.
+Then the fast bidder plays itself, one side without coinche, surcoinche or capot, on all solved deals, and so does the
+simulating one, whose calls are the expert's, on fewer, without surcoinche or capot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,12 @@ from coinche_spiel.bidding.players import bidder_call
 from coinche_spiel.bidding.shipped import CONTRACT, NUMBERS, POINTS
 from coinche_spiel.bidding.simulation import CAUTION
 from coinche_spiel.bidding.simulator import WORLDS, Simulator
+from coinche_spiel.cards import NUM_SUITS
 from coinche_spiel.players import simple_call, strong_call
-from coinche_spiel.state import CAPOT_VALUE
+from coinche_spiel.state import CAPOT, CAPOT_VALUE, FIRST_BID, PASS, SURCOINCHE
 from experiments.coinche.bidding.auctions import Setting, match_by_deal, play_auctions
 from experiments.coinche.bidding.deals import Deals, solved_deals
-from experiments.coinche.bidding.judging import Caller, judge
+from experiments.coinche.bidding.judging import Caller, judge, worth_of_calls
 from experiments.coinche.bidding.making import setting_of
 from experiments.running import tables
 from experiments.running.command import command, start
@@ -52,6 +54,7 @@ if __name__ == "__main__":
     flags.DEFINE_list("opponents", ["bidder", "strong", "simple"], "against whom; may be empty")
     define_count("deals", 100, "on which calls are simulated", 2, seconds_each=0.1)
     define_count("ablation_deals", 12_000, "for coinche, surcoinche and capot", 2, seconds_each=0.004)
+    define_count("self_play_deals", 100, "for surcoinche and capot of the simulating bidder", 2, seconds_each=0.3)
     define_count("worlds", WORLDS, "of the simulating bidder", 2, seconds_each=0.001)
     define_number("caution", CAUTION, "standard errors by which a call must be better than the fast one", 0.0)
     define_seed("of the deals; others than the bidder was tuned on")
@@ -65,11 +68,13 @@ OPPONENTS: dict[str, Caller] = {
     "strong": lambda state, stream: int(strong_call(state, False)),
     "simple": lambda state, stream: int(simple_call(state, False)),
 }
+CAPOTS = range(FIRST_BID + NUM_SUITS * CAPOT, FIRST_BID + NUM_SUITS * (CAPOT + 1))
+RARE = {"surcoinche": (SURCOINCHE,), "capot": CAPOTS}
 WITHOUT = {"coinche": "margin_coinche", "surcoinche": "margin_surcoinche", "capot": "capot_at"}
 COLUMNS = ("attacks", "coinched", "they attack", "they are coinched", "ms a call")
 OUT_OF_REACH = 9999.0
-NAMES = ("kind", "deals", "ablation_deals", "worlds", "caution", "seed")
-QUICK = {"deals": 2, "worlds": 4, "ablation_deals": 20}
+NAMES = ("kind", "deals", "ablation_deals", "self_play_deals", "worlds", "caution", "seed")
+QUICK = {"deals": 2, "worlds": 4, "ablation_deals": 20, "self_play_deals": 2}
 
 
 def paired(
@@ -115,8 +120,30 @@ def ablations(setting: Setting, deals: Deals, numbers: np.ndarray) -> list[dict[
             "surcoinche": (contracts[:, 3] == 2).mean(),
             "capot": (contracts[:, 2] == int(setting.root[CAPOT_VALUE])).mean(),
         }[name]
-        rows.append({"call": name, "worth a deal": str(Estimate.of(gains)), "heard in self-play": f"{share:.2%}"})
+        rows.append(_worth(name, gains, share))
     return rows
+
+
+def _worth(name: str, gains: np.ndarray, share: float) -> dict[str, str]:
+    return {"call": name, "worth a deal": str(Estimate.of(gains)), "heard in self-play": f"{share:.2%}"}
+
+
+def barred(simulator: Simulator, calls: Sequence[int]) -> Caller:
+    """The simulating bidder without some calls: where it would make one, the best of the others it has tried."""
+
+    def choose(state: np.ndarray, stream: np.ndarray) -> int:
+        before = stream.copy()
+        call = simulator.choose(state, stream)
+        if call not in calls:
+            return call
+        stream[:] = before
+        found = simulator.explain(state, stream)
+        assert found.values is not None
+        assert found.tried is not None
+        allowed = found.tried & ~np.isin(found.actions, list(calls))
+        return int(found.actions[np.argmax(np.where(allowed, found.values, -np.inf))]) if allowed.any() else PASS
+
+    return choose
 
 
 @command
@@ -127,7 +154,7 @@ def main() -> None:
             raise bad_value("--opponents", name, ", ".join(OPPONENTS))
     directory = open_directory(config)
     setting = setting_of(config["kind"])
-    count = max(config["deals"], config["ablation_deals"])
+    count = max(config["deals"], config["ablation_deals"], config["self_play_deals"])
     folder = Path(FLAGS.solved)
     folder.mkdir(parents=True, exist_ok=True)
     with chosen_executor(directory.path) as executor, LateProgress("solving deals", count) as progress:
@@ -146,10 +173,21 @@ def main() -> None:
     worth = ablations(setting, deals.part(0, config["ablation_deals"]), numbers)
     tables.show(f"What calls are worth to the fast bidder, {config['ablation_deals']:,} deals", worth)
     write_csv(directory.path / "worth.csv", worth)
+    with LateProgress("calling against itself", config["self_play_deals"]) as progress:
+        found = worth_of_calls(
+            setting,
+            deals.part(0, config["self_play_deals"]),
+            simulator.choose,
+            {name: (calls, barred(simulator, calls)) for name, calls in RARE.items()},
+            on_progress=progress.advance,
+        )
+    rare = [_worth(name, gains, share) for name, (gains, share) in found.items()]
+    tables.show(f"What calls are worth to the simulating bidder, {config['self_play_deals']:,} deals", rare)
+    write_csv(directory.path / "worth_simulating.csv", rare)
     if rows:
         write_csv(directory.path / "results.csv", rows)
     shown = f"{tables.markdown(rows)}\n" if rows else ""
-    directory.write_report(f"# {title}\n\n{shown}\n{tables.markdown(worth)}")
+    directory.write_report(f"# {title}\n\n{shown}\n{tables.markdown(worth)}\n{tables.markdown(rare)}")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from coinche_spiel.cards import ALL_CARDS, TOTAL_POINTS, list_cards, parse_cards
 from coinche_spiel.double_dummy import solve_batch
 from coinche_spiel.rules import coinche_rules
 from experiments.coinche.all_pass import is_sure_capot
+from experiments.coinche_calls import barred
 
 SIMULATOR = Simulator(slots.STATE_SIZE, worlds=24)
 
@@ -173,3 +174,16 @@ def test_the_player_draws_from_its_stream_only() -> None:
     rows = np.zeros(1, np.int64)
     answers = {int(player.choose_rows(state[None, :], rows, player_streams(1, 0, range(1)))[0]) for _ in range(3)}
     assert len(answers) == 1
+
+
+def test_it_may_be_barred_from_its_favourite() -> None:
+    """Then it makes the best of the other calls it has tried; where its call is another, nothing changes."""
+    state = north("", SURE[0])
+    whole, favourite = SIMULATOR.explain(state, generator(6)), SIMULATOR.choose(state, generator(6))
+    second = barred(SIMULATOR, (favourite,))(state, generator(6))
+    assert whole.values is not None
+    assert whole.tried is not None
+    assert second != favourite
+    others = whole.values[whole.tried & (whole.actions != favourite)]
+    assert whole.values[whole.actions == second] == others.max()
+    assert barred(SIMULATOR, (second,))(state, generator(6)) == favourite

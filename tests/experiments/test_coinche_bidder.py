@@ -16,11 +16,13 @@ from coinche_spiel.bidding.holdings import FEATURES
 from coinche_spiel.bidding.numbers import numbers_from
 from coinche_spiel.players import strong_player
 from coinche_spiel.rules import coinche_rules
-from coinche_spiel.state import FIRST_BID, PASS, POINTS
+from coinche_spiel.state import COINCHE, FIRST_BID, PASS, POINTS
 from experiments.coinche.bidding import fitting
 from experiments.coinche.bidding.auctions import STRONG, Samples, match_by_deal
 from experiments.coinche.bidding.deals import Deals, deals_played, solved_deals
+from experiments.coinche.bidding.judging import judge, worth_of_calls
 from experiments.coinche.bidding.making import setting_of
+from experiments.coinche_calls import OPPONENTS
 from tests.coinche_spiel.helpers import hand_features
 from tests.commands import run
 
@@ -50,6 +52,21 @@ def test_regression_finds_what_made_the_points(monkeypatch: pytest.MonkeyPatch) 
     assert np.sqrt((error**2).mean()) < 0.3  # though each sample was off by one point
     assert set(found.weights) == set(SITUATIONS)
     assert set(found.weights["theirs"]) == set(ALL_FEATURES)
+
+
+def test_what_a_call_is_worth_by_playing_every_deal(tmp_path: Path) -> None:
+    """Deals in which nobody coinches need not be played again without; here all are."""
+    setting, deals = setting_of("contract"), solved_deals(60, 5, Serial(), tmp_path)
+    bidder = OPPONENTS["bidder"]
+
+    def barred(state: np.ndarray, stream: np.ndarray) -> int:
+        call = bidder(state, stream)
+        return PASS if call == COINCHE else call
+
+    gains, heard = worth_of_calls(setting, deals, bidder, {"coinche": ((COINCHE,), barred)})["coinche"]
+    assert 0.05 < heard < 0.95
+    np.testing.assert_allclose(gains, judge(setting, deals, bidder, barred).gains)
+    assert np.abs(gains).sum() > 0
 
 
 @pytest.mark.slow
