@@ -25,7 +25,7 @@ from experiments.running.command import command, start
 from experiments.running.directory import write_csv
 from experiments.running.flags import define_count, define_number, define_out, open_directory, whole_numbers
 from experiments.running.kept_rows import KeptRows
-from experiments.running.learner_training import Options, make_learner
+from experiments.running.learner_training import Options, make_learner, train_for
 from solvers.learning.game_learner import GameLearner
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -98,22 +98,13 @@ def _row(game: CardGame, name: str, seed: int, seconds: float, games: int, deals
     first, later = {"distil_iterations": most}, {"distil_iterations": 0, "improve_iterations": most if improve else 0}
     learner = at(first if share > 0.0 else later)
     learner.run(0)
-    spent = 0.0
-
-    def train(until: float) -> None:
-        nonlocal spent
-        while spent < until:
-            before = sum(learner.seconds.values())
-            learner.run(1)
-            spent += sum(learner.seconds.values()) - before
-
-    train(share * seconds)
+    spent = train_for(learner, share * seconds, f"{name}, seed {seed}")
     if 0.0 < share < 1.0:
         onward = at(later)
         onward.run(0)
         onward.set_state(learner.get_state())
         learner = onward
-    train(seconds)
+    train_for(learner, seconds - spent, f"{name}, seed {seed}, later")
     if FLAGS.quick:
         learner.run(1)
     player, random = learner.player(), find_player("random", game)

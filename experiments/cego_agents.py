@@ -29,6 +29,7 @@ import cardspiel  # noqa: F401 registers our games
 from cardtable.match import Estimate, play_games
 from cardtable.parameters import UserError
 from cardtable.player import find_player
+from cardtable.progress import LateProgress
 from cardtable.spiel import CardGame
 from experiments.cego.agents import RANDOM_MEANS, Tables, table_5, unit
 from experiments.running import tables
@@ -145,11 +146,15 @@ def _round_robin(
 ) -> list[dict[str, Any]]:
     players = [find_player(text, game) for text in texts]
     results = {}
-    for i, j in itertools.combinations(range(len(players)), 2):
-        play = functools.partial(play_pair, game, (players[i], players[j]), deals, FLAGS.seed + 1)
-        load = functools.partial(load_pair, deals=deals)
-        file = folder / f"match_{subgame}_{i}_{j}.npz"
-        results[i, j] = played_once(file, executor, FLAGS.checkpoint_seconds, play, save_pair, load)
+    pairs = list(itertools.combinations(range(len(players)), 2))
+    with LateProgress(f"{subgame}: round robin", 2 * deals * len(pairs)) as progress:
+        for i, j in pairs:
+            two, seed = (players[i], players[j]), FLAGS.seed + 1
+            play = functools.partial(play_pair, game, two, deals, seed, on_progress=progress.advance)
+            load = functools.partial(load_pair, deals=deals)
+            file = folder / f"match_{subgame}_{i}_{j}.npz"
+            progress.advance(2 * deals * file.exists())
+            results[i, j] = played_once(file, executor, FLAGS.checkpoint_seconds, play, save_pair, load)
     rows = Standings([player.label for player in players], results).cross_table()
     return [{"sub-game": subgame, **row} for row in rows]
 
@@ -176,7 +181,7 @@ def _exploited(game: CardGame, subgame: str, text: str, kept: KeptRows) -> list[
 
 def _exploit(game: CardGame, subgame: str, text: str, seats: tuple[int, ...]) -> dict[str, Any]:
     """Starts from the agent where it is a network of the usual shape, with the agent in playouts; or from nothing."""
-    from experiments.running.learner_training import Options, make_learner  # needs torch
+    from experiments.running.learner_training import Options, make_learner, train_for  # needs torch
 
     agent = find_player(text, game)
     options = Options(str(game), seed=FLAGS.seed, opponents=(text,), seats=(seats,))
@@ -186,8 +191,7 @@ def _exploit(game: CardGame, subgame: str, text: str, seats: tuple[int, ...]) ->
     except UserError:
         learner, start = make_learner(options), "nothing"
     learner.run(0)
-    while sum(learner.seconds.values()) < FLAGS.exploit_seconds:
-        learner.run(1)
+    train_for(learner, FLAGS.exploit_seconds, f"{subgame}: seats {seats} against {agent.label}")
     mine = learner.player()
     table = [mine if seat in seats else agent for seat in range(4)]
     against, itself = (

@@ -27,6 +27,7 @@ import numpy as np
 from cardtable.executors import Executor
 from cardtable.match import Estimate, card_streams, play_games
 from cardtable.player import PLAYER_FILE, Player, find_player, read_player_file
+from cardtable.progress import LateProgress
 from cardtable.randomness import streams
 from cardtable.rows import deal_rows
 from cardtable.spiel import CardGame, load_game
@@ -84,7 +85,8 @@ def measure(
     game: CardGame, subgame: str, seats: Sequence[Player], games: int, seed: int, executor: Executor | None = None
 ) -> Measured:
     """What seat 0 wins in so many games."""
-    played = play_games(game, seats, games, seed, executor)
+    with LateProgress(f"{subgame}: games", games) as progress:
+        played = play_games(game, seats, games, seed, executor, progress.advance)
     found = played.returns[:, 0] * unit(subgame)
     control = _control(str(game), games, seed) * unit(subgame)
     limit = 39.5 if unit(subgame) == 1.0 else 50.0

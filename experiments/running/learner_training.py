@@ -17,6 +17,7 @@ from cardtable.executors import Executor
 from cardtable.match import play_match, sides_of
 from cardtable.parameters import UserError, require
 from cardtable.player import Player, compiled_players, find_player
+from cardtable.progress import LateProgress
 from cardtable.spiel import CardGame, load_game
 from experiments.running.loop import Clock, Limits, Row, Run, Task
 from solvers.arrays.tree import estimate_size
@@ -96,6 +97,18 @@ def make_learner(options: Options, executor: Executor | None = None) -> GameLear
         return QLearning(game, options.learner, settings, options.seed, seatings, executor)  # type: ignore[arg-type]
     except ValueError as error:
         raise UserError(str(error)) from None
+
+
+def train_for(learner: GameLearner, seconds: float, title: str) -> float:
+    """Trains for so many CPU seconds, the last iteration whole; returns how many they were."""
+    spent = 0.0
+    with LateProgress(title, seconds) as progress:
+        while spent < seconds:
+            before = sum(learner.seconds.values())
+            learner.run(1)
+            spent += sum(learner.seconds.values()) - before
+            progress.update(spent)
+    return spent
 
 
 class Evaluation:
