@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,12 +34,24 @@ SHOWN = ("attack rate", "contract", "precision without capot", "success defendin
 Curves = dict[tuple[str, int], list[Row]]  # (setting, seed): metrics
 
 
-def curve(found: Curves, name: str, what: str) -> np.ndarray:
-    """(seeds, evaluations) of one figure, after the decisions at which all seeds were looked at."""
-    opponents = SETTINGS[name].opponents
-    runs = [{row["decisions"]: row for row in run} for (setting, _), run in found.items() if setting == name]
-    common = sorted(set.intersection(*(set(run) for run in runs)))
-    return np.array([[run[decisions][f"{opponents}: {what}"] for decisions in common] for run in runs])
+def common_decisions(found: Curves, names: Collection[str]) -> list[int]:
+    """After how many decisions all runs of these settings were looked at."""
+    looked = [{int(row["decisions"]) for row in run} for (name, _), run in found.items() if name in names]
+    return sorted(set.intersection(*looked))
+
+
+def curve(found: Curves, name: str, what: str, beside: Collection[str] = ()) -> np.ndarray:
+    """(seeds, evaluations) of one figure, where all seeds, and those of settings `beside` it, were looked at."""
+    key = f"{SETTINGS[name].opponents}: {what}"
+    runs = [{row["decisions"]: row[key] for row in run} for (setting, _), run in found.items() if setting == name]
+    return np.array([[run[decisions] for decisions in common_decisions(found, {name, *beside})] for run in runs])
+
+
+def last_known(values: np.ndarray) -> np.ndarray:
+    """Of each seed the last number: who attacks no more has no contracts, and no precision."""
+    known = np.isfinite(values)
+    last = values.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
+    return values[np.arange(len(values)), last]
 
 
 def claims(found: Curves) -> list[dict[str, Any]]:
@@ -47,17 +59,17 @@ def claims(found: Curves) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     have = {name for name, _ in found}
 
-    def judge(claim: str, names: Sequence[str], seen: str, holds: np.ndarray) -> None:
-        decisions = min(int(run[-1]["decisions"]) for (name, _), run in found.items() if name in names)
+    def judge(claim: str, names: Collection[str], seen: str, holds: np.ndarray) -> None:
+        decisions = common_decisions(found, names)[-1]
         share = float(np.mean(holds))
         words = "seen" if share == 1.0 else "not seen" if share == 0.0 else f"seen by {share:.0%} of the seeds"
         verdict = words if decisions >= ENOUGH_DECISIONS else "too few decisions"
         rows.append({"claim": claim, "decisions": decisions, "what was seen": seen, "verdict": verdict})
 
-    def shown(name: str, what: str, digits: int = 2) -> str:
-        values = curve(found, name, what)
-        ends = ", ".join(f"{run[0]:.{digits}f} to {run[-1]:.{digits}f}" for run in values)
-        return f"{what} {ends}"
+    def shown(name: str, what: str, digits: int = 2, beside: Collection[str] = ()) -> str:
+        values = curve(found, name, what, beside)
+        ends = zip(values[:, 0], last_known(values), strict=True)
+        return f"{what} " + ", ".join(f"{first:.{digits}f} to {last:.{digits}f}" for first, last in ends)
 
     if "against random" in have:
         capot, contract = curve(found, "against random", "capot rate"), curve(found, "against random", "contract")
@@ -69,14 +81,15 @@ def claims(found: Curves) -> list[dict[str, Any]]:
             f"{shown('against random', 'capot rate')}; {shown('against random', 'contract', 0)}",
             (lowest < capot[:, 0] - 0.05) & rises,
         )
-    if {"against simple", "against strong"} <= have:
-        for name in ("against simple", "against strong"):
+    both = ("against simple", "against strong")
+    if have.issuperset(both):
+        for name in both:
             contract, attack = curve(found, name, "contract"), curve(found, name, "attack rate")
             judge(
                 f"C4 {name}: bids get lower, few attacks",
                 [name],
                 f"{shown(name, 'contract', 0)}; {shown(name, 'attack rate')}",
-                (contract[:, -1] < contract[:, 0]) & (attack[:, -1] < 0.4),
+                (last_known(contract) < contract[:, 0]) & (attack[:, -1] < 0.4),
             )
         defending = curve(found, "against simple", "success defending")[:, -1]
         attack = curve(found, "against simple", "attack rate")[:, -1]
@@ -86,24 +99,25 @@ def claims(found: Curves) -> list[dict[str, Any]]:
             f"{shown('against simple', 'attack rate')}; {shown('against simple', 'success defending')}",
             (attack < 0.1) & (abs(defending - 0.75) < 0.1),
         )
-        more = curve(found, "against strong", "attack rate")[:, -1]
-        precise = curve(found, "against strong", "precision without capot")[:, -1]
-        loose = curve(found, "against simple", "precision without capot")[:, -1]
+    if have.issuperset(both) and common_decisions(found, both):
+        less, more = (curve(found, name, "attack rate", both)[:, -1] for name in both)
+        loose, precise = (last_known(curve(found, name, "precision without capot", both)) for name in both)
+        figures = (("attack rate", 2), ("precision without capot", 0), ("success defending", 2))
         judge(
             "C5 against strong: attacks more than against simple, bids more precisely, defends in 70%",
-            ["against simple", "against strong"],
-            f"{shown('against strong', 'attack rate')}; {shown('against strong', 'precision without capot', 0)}; "
-            f"{shown('against strong', 'success defending')}",
-            (more > attack) & ~(precise >= loose),
+            both,
+            "; ".join(shown("against strong", what, digits, both) for what, digits in figures),
+            (more > less) & (precise < loose),
         )
     for name in ("mirror", "no_defense", "against strong"):
         if name in have:
-            attack, coinche = curve(found, name, "attack rate")[:, -1], curve(found, name, "coinche rate")[:, -1]
+            figures = (("attack rate", 2), ("coinche rate", 2), ("mean return", 0))
+            attack, coinche, wins = (curve(found, name, what)[:, -1] for what, _ in figures)
             judge(
                 f"C9 {name if name in ('mirror', 'no_defense') else 'good'}: wins by defending",
                 [name],
-                f"{shown(name, 'attack rate')}; {shown(name, 'coinche rate')}",
-                (attack < 0.4) & (coinche < 0.9),
+                "; ".join(shown(name, what, digits) for what, digits in figures),
+                (attack < 0.4) & (coinche < 0.9) & (wins > 0.0),
             )
     for name in ("classic", "classic taking over"):
         if name in have:
@@ -119,7 +133,7 @@ def claims(found: Curves) -> list[dict[str, Any]]:
                 f"C10 {name}: masking extreme bids does not give good precision (humans: about 10)",
                 [name],
                 shown(name, "precision without capot", 0),
-                ~(curve(found, name, "precision without capot")[:, -1] < 15),
+                last_known(curve(found, name, "precision without capot")) >= 15,
             )
     return rows
 

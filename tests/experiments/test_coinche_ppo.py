@@ -60,7 +60,7 @@ def test_an_unknown_setting_is_refused() -> None:
 
 def run_of(opponents: str, attack: list[float], contract: list[float], decisions: int) -> list[dict[str, float]]:
     """A made-up curve: two evaluations."""
-    names = ("attack rate", "contract", "precision without capot", "success defending", "coinche rate", "capot rate")
+    names = ("precision without capot", "success defending", "coinche rate", "capot rate", "mean return")
     rows = []
     for number in range(2):
         values = dict.fromkeys(names, 0.5) | {"attack rate": attack[number], "contract": contract[number]}
@@ -84,3 +84,36 @@ def test_verdicts_follow_what_was_seen() -> None:
     assert verdicts["C4 against simple: bids get lower, few attacks"] == "seen by 50% of the seeds"
     assert verdicts["C4 against strong: bids get lower, few attacks"] == "too few decisions"
     assert verdicts["C4 against simple: in the end almost only defends, with success in 75%"] == "not seen"
+
+
+def test_who_only_defends_and_loses_does_not_win_by_defending() -> None:
+    won, lost = (run_of("strong", [0.9, 0.1], [230, 100], 1_000_000) for _ in range(2))
+    lost[1]["strong: mean return"] = -60.0
+    verdicts = {row["claim"]: row["verdict"] for row in claims({("mirror", 1): won, ("no_defense", 1): lost})}
+    assert verdicts == {"C9 mirror: wins by defending": "seen", "C9 no_defense: wins by defending": "not seen"}
+
+
+def test_who_attacks_no_more_is_judged_by_its_last_contracts() -> None:
+    run = run_of("strong", [0.9, 0.0], [230, 100], 1_000_000)
+    silent = {**run[1], "strong: contract": np.nan, "strong: precision without capot": np.nan, "decisions": 2_000_000}
+    found: Curves = {
+        ("against simple", 1): run_of("simple", [0.9, 0.2], [230, 90], 1_000_000),
+        ("against strong", 1): [*run, silent],
+    }
+    by_claim = {row["claim"]: row for row in claims(found)}
+    fewer = by_claim["C4 against strong: bids get lower, few attacks"]
+    assert (fewer["decisions"], fewer["verdict"]) == (2_000_000, "seen")
+    assert "contract 230 to 100" in fewer["what was seen"]
+
+
+def test_settings_are_compared_after_as_many_decisions() -> None:
+    """Against strong it attacked more after a million decisions, and no more after two."""
+    strong = run_of("strong", [0.9, 0.5], [230, 100], 1_000_000)
+    strong[1]["strong: precision without capot"] = 0.4
+    later = {**strong[1], "decisions": 2_000_000, "strong: attack rate": 0.0}
+    found: Curves = {
+        ("against simple", 1): run_of("simple", [0.9, 0.2], [230, 90], 1_000_000),
+        ("against strong", 1): [*strong, later],
+    }
+    row = next(row for row in claims(found) if row["claim"].startswith("C5"))
+    assert (row["decisions"], row["verdict"]) == (1_000_000, "seen")
