@@ -22,7 +22,7 @@ def few_ticks(axis: Axis) -> None:
     low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < MOST_WITH_PARTS * low else (1.0,)
     axis.set_major_locator(LogLocator(subs=subs, numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1.0 else f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
 
