@@ -20,7 +20,6 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-import torch
 from absl import flags
 
 import cardspiel  # noqa: F401 registers our games
@@ -59,8 +58,6 @@ define_executor()
 
 @command
 def main() -> None:
-    torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True, warn_only=True)
     groups = FLAGS.seats.split("/") if FLAGS.seats else []
     seats = tuple(whole_numbers("--seats", group.split(","), 0) for group in groups)
     options = Options(

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from matplotlib.figure import Figure
 
 from cardtable.executors import Executor
@@ -73,7 +74,12 @@ def seatings_of(game: CardGame, opponents: Sequence[str], seats: Sequence[Sequen
 
 
 def make_learner(options: Options, executor: Executor | None = None) -> GameLearner:
-    """The trainer that the options ask for; UserError if there is none."""
+    """The trainer that the options ask for; UserError if there is none.
+
+    It works on one thread: with networks this small torch's others only wait for each other, on CPU time that counts.
+    """
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True, warn_only=True)
     require(options.learner in LEARNERS, "learner", options.learner, ", ".join(LEARNERS))
     game = load_game(options.game)
     if not isinstance(game, CardGame):

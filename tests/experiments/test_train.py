@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pyspiel
 import pytest
+import torch
 
 from cardtable.match import play_match
 from cardtable.player import find_player
-from experiments.running.learner_training import seatings_of
+from experiments.running.learner_training import Options, make_learner, seatings_of
 from solvers.learning.players import WEIGHTS_FILE
 from tests import commands
 
@@ -35,6 +36,17 @@ def test_trains_measures_and_saves_a_player(tmp_path: Path) -> None:
     assert "has another shape" in commands.run("experiments.train", *arguments, "--overwrite").stderr
     again = commands.run("experiments.train", f"--game={game}", "--quick", f"--out={out}")
     assert "holds a run already" in again.stderr
+
+
+def test_whoever_trains_has_one_thread_of_torch() -> None:
+    """CPU seconds count, and more threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        make_learner(Options("python_toepen(suits=2,ranks=2,hand_size=2)", quick=True))
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_seats_learn_together_or_in_turn() -> None:
