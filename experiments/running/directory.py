@@ -30,12 +30,13 @@ from cardtable.executors.nodes import NODES_FILE, cpu_model
 from cardtable.files import parse_json, write_atomically
 from cardtable.parameters import UserError
 from experiments.running import events
+from experiments.running.kept_rows import FILE as ROWS
 
 VERSIONS_OF = ("cardspiel", "open_spiel", "numba", "numpy", "scipy", "torch")
 CONFIG = "config.json"
 LOCK = ".lock"
 # What --overwrite removes: files that runs write. Anything else in the directory is not ours.
-NAMED = (CONFIG, NODES_FILE, "player.json", "report.md", "results.json")
+NAMED = (CONFIG, NODES_FILE, ROWS, "player.json", "report.md", "results.json")
 RESULTS = (*NAMED, "*.csv", "*.png", "*.npz", "*.safetensors", "solved_*.json", events.PATTERN)
 LONGEST_NAME = 150  # bytes; file systems allow 255, and something may be added
 

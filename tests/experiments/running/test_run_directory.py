@@ -8,6 +8,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from cardtable.parameters import UserError
 from experiments.running.directory import RunDirectory, file_name
+from experiments.running.kept_rows import KeptRows
 
 CONFIG = {"game": "kuhn_poker", "seed": 1}
 
@@ -41,6 +42,16 @@ def test_tensorboard_can_read_the_events(tmp_path: Path) -> None:
 def test_a_new_run_does_not_mix_with_an_old_one(tmp_path: Path) -> None:
     RunDirectory(tmp_path, CONFIG).log(1, {"exploitability": 1})
     assert RunDirectory(tmp_path, CONFIG, overwrite=True).metrics() == []
+
+
+def test_rows_of_an_old_run_are_not_those_of_a_new_one(tmp_path: Path) -> None:
+    def row(seed: int, **options: bool) -> int:
+        run = RunDirectory(tmp_path, CONFIG, **options)
+        found = KeptRows(run.path).once("row", {"seed": int}, lambda: {"seed": seed})
+        run.close()
+        return found["seed"]
+
+    assert [row(1), row(2, resume=True), row(3, overwrite=True)] == [1, 1, 3]
 
 
 def test_resuming_checks_the_config(tmp_path: Path) -> None:
