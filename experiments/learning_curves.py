@@ -85,7 +85,8 @@ def draw(curves: dict[str, Points], measure: str) -> Figure:
         few_ticks(axis.xaxis)
         axis.set_xlabel(label)
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel(f"{measure}, 95% intervals")
+    exact = all(math.isnan(point["s.e."]) for points in curves.values() for point in points)
+    axes[0].set_ylabel(measure if exact else f"{measure}, 95% intervals")
     axes[0].legend(fontsize=8)
     return figure
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.learning_curves import read_curve
+from experiments.learning_curves import draw, read_curve
 from tests import commands
 
 HEAD = 'step,seconds,games,v random,"v random, s.e."\n'
@@ -22,6 +22,14 @@ def test_curves_are_read_and_drawn(tmp_path: Path) -> None:
     report = (tmp_path / "out" / "report.md").read_text()
     assert "ours" in report
     assert "theirs" in report
+
+
+def test_what_is_exact_has_no_intervals() -> None:
+    point = {"games": 1.0, "seconds": 1.0, "nash_conv": 0.5}
+    labels = [
+        draw({"one": [{**point, "s.e.": error}]}, "nash_conv").axes[0].get_ylabel() for error in (float("nan"), 0.1)
+    ]
+    assert labels == ["nash_conv", "nash_conv, 95% intervals"]
 
 
 @pytest.mark.parametrize(
