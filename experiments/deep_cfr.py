@@ -49,11 +49,12 @@ flags.DEFINE_string(
     "compiled players of the game, with commas between them: an equal share of the traversals is against each of them, "
     "and one is self-play",
 )
+flags.DEFINE_bool("self_play", True, "whether it meets itself, too; without, it learns a best response to the pool")
 define_count("games", 1000, "games per evaluation of a game that is not enumerated", bytes_each=500, seconds_each=1e-5)
 define_run("runs/deep_cfr_<game>")
 define_settings(Settings)
 define_executor()
-ASKED = ("game", "engine", "seed", "opponents", "pool", "games", "quick", "paper")
+ASKED = ("game", "engine", "seed", "opponents", "pool", "self_play", "games", "quick", "paper")
 
 
 @command

@@ -70,6 +70,7 @@ class Options:
     seed: int = 1
     opponents: str = ""  # who holds the seats that do not learn; empty for self-play
     pool: str = ""  # against whom, beside itself, it learns in turns; with commas
+    self_play: bool = True  # whether it meets itself, beside the pool
     games: int = 1000  # per evaluation of a game that is not enumerated
     quick: bool = False
     paper: bool = False
@@ -108,7 +109,7 @@ def deep_task(options: Options, executor: Executor | None = None) -> Task:
     settings = {name: value for name, value in vars(trainer.settings).items() if name != "device"}
     asked = {name: getattr(options, name) for name in ("game", "seed", "opponents", "quick", "paper")}
     if options.pool:
-        asked["pool"] = options.pool
+        asked |= {"pool": options.pool} | ({} if options.self_play else {"self_play": False})
     kind = "tabulated" if exact else "level by level"
     return Task(
         title=f"Deep CFR on {options.game}, {kind}, device {trainer.settings.device}",
@@ -144,6 +145,8 @@ def make_trainer(
         engine = "tabulated" if small and opponents is None and not options.pool else "levels"
     if options.opponents and options.pool:
         raise UserError("--opponents sit there for good, those of --pool in turns; allowed: one of them")
+    if not options.self_play and not options.pool:
+        raise UserError("--self_play=false needs players to learn against, in --pool")
     if engine == "tabulated":
         if opponents is not None or options.pool:
             raise UserError(f"--{'pool' if options.pool else 'opponents'} needs --engine=levels")
@@ -154,7 +157,7 @@ def make_trainer(
     if options.paper and "training_steps" not in chosen:
         chosen["training_steps"] = PAPER_EPOCHS * chosen["memory_rows"] // chosen["batch_size"]
     pool = [compiled_player_of(game, name.strip(), "pool") for name in options.pool.split(",") if name.strip()]
-    return LargeDeepCFR(game, large_settings(**chosen), options.seed, opponents, executor, pool)
+    return LargeDeepCFR(game, large_settings(**chosen), options.seed, opponents, executor, pool, options.self_play)
 
 
 # ---------------------------------------------------------------------------------------------- who sits where

@@ -4,8 +4,9 @@ As in `trainer`, with level-by-level traversals (`levels`), reservoirs of rows a
 take turns as the traverser; a traverser is always one seat, its partner is sampled like everybody else. Networks
 belong to seats or teams, or are shared by all. Heuristic players may hold some seats for good; then this learns to
 play against them, which is a best response and no equilibrium. A pool of players mixes the two: an equal share of the
-traversals is self-play, and one is against each of the pool, who sits where the traverser's opponents do. For two
-teams of two players Deep CFR has no convergence guarantee at all.
+traversals is self-play, and one is against each of the pool, who sits where the traverser's opponents do; without
+self-play all seats learn a best response to the pool. For two teams of two players Deep CFR has no convergence
+guarantee at all.
 
 The Single Deep CFR average keeps `snapshots` networks. Each place of that list holds the network of iteration t with
 probability proportional to t: at iteration t it is replaced with probability t / (1 + 2 + ... + t).
@@ -118,7 +119,7 @@ class LargeDeepCFR:
 
     `opponents` has one entry per seat: None for a seat that learns, or a player who exists in compiled code. Traversals
     are done by the `executor`, in chunks that do not depend on it; the networks are trained here. The players of the
-    `pool` exist in compiled code too.
+    `pool` exist in compiled code too; without `self_play` all traversals are against them.
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class LargeDeepCFR:
         opponents: Sequence[Player | None] | None = None,
         executor: Executor | None = None,
         pool: Sequence[Player] = (),
+        self_play: bool = True,
     ) -> None:
         rules = getattr(game, "rules", None)
         if not isinstance(rules, Rules):
@@ -160,10 +162,12 @@ class LargeDeepCFR:
         self.pool = tuple(pool)
         if any(player.compiled is None for player in self.pool):
             raise ValueError("a player of the pool does not exist in compiled code; allowed: those that do")
-        if chosen.traversals <= len(self.pool):
-            raise ValueError(
-                f"traversals is {chosen.traversals}; allowed: more than the {len(self.pool)} players of the pool"
-            )
+        if not self_play and not self.pool:
+            raise ValueError("there is nobody to play: self_play is False and the pool is empty; allowed: one of them")
+        self._companies = range(0 if self_play else 1, 1 + len(self.pool))  # 0: itself
+        if chosen.traversals < len(self._companies):
+            least = len(self._companies)
+            raise ValueError(f"traversals is {chosen.traversals}; allowed: {least} or more, one for each player met")
         self._torch_generator = torch.Generator().manual_seed(seed)
         count = max(self.network_of_seat) + 1
         self.learners = [self._learner(chosen.hidden_sizes, chosen.learning_rate) for _ in range(count)]
@@ -224,7 +228,8 @@ class LargeDeepCFR:
         probes = [seat for seat in seats if self._nodes_per_traversal[seat] == 0.0]
         first: dict[int, Collected] = {}
         if self.settings.chunk_traversals is None:  # a few at first, to know how many nodes to expect
-            chunks = [self._chunk(seat, min(PROBE, self._own_share()), 0) for seat in probes]
+            company, share = self._shares()[0]
+            chunks = [self._chunk(seat, min(PROBE, share), 0, company) for seat in probes]
             first = dict(zip(probes, self.executor.map(traverse, chunks, shared), strict=True))
             for chunk in chunks:
                 self._nodes_per_traversal[chunk.seat] = first[chunk.seat].nodes / chunk.traversals
@@ -241,7 +246,7 @@ class LargeDeepCFR:
         for seat in found:  # those for whom a probe was enough
             self._file(seat, found[seat])
 
-    def _chunk(self, seat: int, traversals: int, number: int, company: int = 0) -> Chunk:
+    def _chunk(self, seat: int, traversals: int, number: int, company: int) -> Chunk:
         return Chunk(seat, traversals, (4, self.iterations, seat, number), company)
 
     def _file(self, seat: int, found: Sequence[Collected]) -> None:
@@ -271,23 +276,21 @@ class LargeDeepCFR:
     def _sizes(self, seat: int, was_probed: bool) -> list[tuple[int, int]]:
         """Company and traversals of each chunk: as many as should visit CHUNK_NODES, unless that is settled, whoever
         does them."""
-        own = self._own_share()
-        each = (self.settings.traversals - own) // max(1, len(self.pool))
         sizes = []
-        for company in range(1 + len(self.pool)):
-            left = each if company else own
+        for company, left in self._shares():
             size = self.settings.chunk_traversals
             if size is None:
-                left -= min(PROBE, left) if was_probed and company == 0 else 0
+                left -= min(PROBE, left) if was_probed and company == self._companies[0] else 0
                 size = int(min(CHUNK_NODES, self.settings.node_budget / 4) / self._nodes_per_traversal[seat])
                 size = max(1, min(size, -(-left // FEWEST_CHUNKS)))
             whole, part = divmod(left, size)
             sizes += [(company, size)] * whole + ([(company, part)] if part else [])
         return sizes
 
-    def _own_share(self) -> int:
-        """Traversals of a seat that are not against the pool."""
-        return self.settings.traversals - len(self.pool) * (self.settings.traversals // (1 + len(self.pool)))
+    def _shares(self) -> list[tuple[int, int]]:
+        """How many of a seat's traversals are in each company; the first has what does not divide evenly."""
+        each, rest = divmod(self.settings.traversals, len(self._companies))
+        return [(company, each + (rest if place == 0 else 0)) for place, company in enumerate(self._companies)]
 
     def _choose_scale(self, number: int, found: Sequence[Rows]) -> None:
         """Regrets are kept in units of the root mean square of the first ones; regret matching does not notice."""
@@ -366,6 +369,7 @@ class LargeDeepCFR:
             "opponents": names,
             "seed": self.seed,
             **({"pool": [player.name for player in self.pool]} if self.pool else {}),
+            **({} if self._companies[0] == 0 else {"self_play": False}),
         }
 
     def _parts(self) -> list[tuple[str, Any]]:

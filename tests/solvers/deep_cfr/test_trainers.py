@@ -323,8 +323,25 @@ def test_a_pool_sits_against_the_traverser_only() -> None:
             assert {number for number, _ in found.strategies} == seats - {seat}
     trainer.run(2)
     assert trainer.identity()["pool"] == ["random", "random"]
-    with pytest.raises(ValueError, match="allowed: more than the 2 players of the pool"):
+    with pytest.raises(ValueError, match="allowed: 3 or more, one for each player met"):
         LargeDeepCFR(game, FEW.replace(traversals=2), pool=[random, random])
+
+
+def test_without_self_play_every_seat_learns_against_the_pool_alone() -> None:
+    """Also with team networks: both teams learn, and the other team's decisions are nobody's."""
+    game = pyspiel.load_game(SMALL_COINCHE)
+    random = random_player(game)
+    settings = FEW.replace(networks="team", traversals=7)
+    trainer = LargeDeepCFR(game, settings, seed=1, pool=[random, random], self_play=False)
+    assert trainer._shares() == [(1, 4), (2, 3)]
+    trainer.run(12)
+    assert trainer.used_networks == [0, 1]
+    assert all(len(memory) for memory in trainer._regrets)
+    score = play_match(game, trainer.player(), random, 1500, seed=1).score
+    assert score.mean > 5 * score.standard_error
+    assert trainer.identity() != LargeDeepCFR(game, settings, seed=1, pool=[random, random]).identity()
+    with pytest.raises(ValueError, match="nobody to play"):
+        LargeDeepCFR(game, settings, self_play=False)
 
 
 @pytest.mark.slow
