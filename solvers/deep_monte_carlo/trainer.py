@@ -25,12 +25,12 @@ import torch
 
 from cardtable.executors import Executor
 from cardtable.parameters import UserError
+from cardtable.search.saved_values import Saved
 from solvers.deep_monte_carlo.lessons import Lesson, Lessons, Phase, collect
 from solvers.deep_monte_carlo.settings import Settings
 from solvers.learning.action_learner import ActionLearner, Batch, squared_gradient
 from solvers.learning.actor import Acting, Mind, Seating
 from solvers.learning.game_learner import GameLearner
-from solvers.learning.players import Saved
 from solvers.learning.rows import all_actions, chosen_actions
 from solvers.learning.trainer import rehearse
 

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch.nn.functional import leaky_relu_
 
+from cardtable.search.action_values import Shape
 from solvers.arrays.memory import require_room
-from solvers.learning.action_values import Shape
 from solvers.learning.optimiser import FlatWeights
 
 ARRAYS, FLOAT_BYTES = 6, 4  # weights, averages, gradients, two moments, and room for a step

@@ -31,8 +31,8 @@ from cardtable.rules import (
     TERMINAL,
     kernel_at,
 )
+from cardtable.search.action_values import TENSORS, ActionValues, Shape
 from cardtable.spiel import CardGame, load_game
-from solvers.learning.action_values import TENSORS, ActionValues, Shape
 from solvers.learning.company import Company, Seating, require_seating
 
 LOTS = 1 << 20  # shares of minds are rounded to this

@@ -13,12 +13,13 @@ import torch
 from cardtable.executors import Executor, Serial
 from cardtable.player import Player
 from cardtable.rules import Rules
+from cardtable.search.action_values import shape_for
+from cardtable.search.saved_values import Saved, write_values
 from solvers.deep_cfr.settings import find_device
 from solvers.learning.action_learner import ActionLearner
-from solvers.learning.action_values import shape_for
 from solvers.learning.actor import Chunk, require_seatings
 from solvers.learning.company import Seating
-from solvers.learning.players import Saved, value_player, write_values
+from solvers.learning.players import value_player
 from solvers.learning.states import require_state, with_positions, with_ways
 from solvers.learning.trainer import game_identity, require_iterations
 

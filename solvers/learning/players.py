@@ -1,4 +1,4 @@
-"""Networks on legal actions as players and as files: what Deep Monte Carlo, DQN and NFSP become. They need no torch.
+"""Networks on legal actions as players: what Deep Monte Carlo, DQN and NFSP become. They need no torch.
 
 A player chooses the action of the highest value, or, where the network is a policy, draws from the softmax. With
 `worlds` it looks ahead: in worlds in which the hidden cards are dealt again every legal action is tried, and played on
@@ -11,41 +11,25 @@ values, wide and narrow.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyspiel
 
-from cardtable.files import read_tensors, write_tensors
 from cardtable.parameters import UserError, require
-from cardtable.player import Explanation, Player, drawing_player, require_same_rules, write_player_file
+from cardtable.player import Explanation, Player, drawing_player, require_same_rules
 from cardtable.rows import draw_rows
+from cardtable.search.action_values import ActionValues, SeatValues, best_places
+from cardtable.search.saved_values import Saved, read_values
 from cardtable.spiel import CardGame, is_game
-from solvers.learning.action_values import ActionValues, SeatValues, Shape, best_places, tensors_of, weights_of
 from solvers.learning.playouts import AT_RANDOM, network_values, side_by_side, sizes_of
 
-WEIGHTS_FILE = "weights.safetensors"
-KIND = "action_values"
-TELLS = ("features", "information", "observation")
 LEVELS = {"full": 0.0, "medium": 0.35, "easy": 1.0}  # temperature of the softmax, in units of the values
 THINKS = ("own", "team", "all")
 MOST_WORLDS = 100_000
 SEARCH_BATCH = 32
 Values = ActionValues | SeatValues
-
-
-@dataclass(frozen=True)
-class Saved:
-    """A trained network: its shape, what it is told, and what its values mean."""
-
-    learner: str
-    shape: Shape
-    weights: np.ndarray  # (networks, weights): one for all seats, or one for each
-    tells: str
-    scale: float  # of values: what one is in points of the game, relative to random play
-    softmax: bool  # values are logarithms of probabilities, up to a constant
 
 
 def value_player(
@@ -183,65 +167,6 @@ class NetworkSearch:
             errors[best] = 0.0
             explained.append(Explanation(actions[:count].copy(), values[:count].astype(np.float64), errors))
         return explained
-
-
-# ------------------------------------------------------------------------------------------------ files
-
-
-def write_values(folder: Path, game: pyspiel.Game, saved: Saved, made_by: Mapping[str, Any]) -> None:
-    """Writes a saved player: `player.json` and the weights in half precision."""
-    write_tensors(folder / WEIGHTS_FILE, _named(saved))
-    settings = {
-        "learner": saved.learner,
-        "shape": saved.shape.as_json(),
-        "tells": saved.tells,
-        "scale": saved.scale,
-        "softmax": saved.softmax,
-    }
-    write_player_file(folder, KIND, game, settings, made_by)
-
-
-def _named(saved: Saved) -> dict[str, np.ndarray]:
-    """Weights by name; those of several networks have the seat before it."""
-    if len(saved.weights) == 1:
-        return tensors_of(saved.shape, saved.weights[0])
-    return {
-        f"{seat}.{name}": part
-        for seat, own in enumerate(saved.weights)
-        for name, part in tensors_of(saved.shape, own).items()
-    }
-
-
-def _by_network(tensors: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    """The tensors of each network, without the seat in their names."""
-    found: dict[str, dict[str, np.ndarray]] = {}
-    for name, part in tensors.items():
-        seat, _, rest = name.partition(".")
-        own, rest = (seat, rest) if seat.isdigit() else ("0", name)
-        found.setdefault(own, {})[rest] = part
-    return [found.get(str(seat), {}) for seat in range(len(found))]
-
-
-def read_values(folder: Path, head: Mapping[str, Any]) -> Saved:
-    """What `write_values` has written; UserError if it is damaged."""
-    found = head["settings"]
-    scale = found.get("scale")
-    if (
-        found.get("tells") not in TELLS
-        or not isinstance(found.get("softmax"), bool)
-        or not isinstance(scale, int | float)
-        or not 0.0 <= scale < np.inf
-    ):
-        raise UserError(f"{folder} is damaged: its settings do not say what its network is told and what it answers")
-    try:
-        shape = Shape.of_json(found.get("shape"))
-        tensors = read_tensors(folder / WEIGHTS_FILE, "weights of a network")
-        weights = np.stack([weights_of(shape, own) for own in _by_network(tensors) or [{}]])
-    except FileNotFoundError:
-        raise UserError(f"{folder} is damaged: it has no {WEIGHTS_FILE}") from None
-    except UserError as error:
-        raise UserError(f"{folder} is damaged: {error}") from None
-    return Saved(str(found.get("learner")), shape, weights, found["tells"], float(scale), found["softmax"])
 
 
 def saved_player(

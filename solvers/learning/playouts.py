@@ -16,7 +16,7 @@ from cardtable.compiled import compiled, entry_point
 from cardtable.features import encoding_at
 from cardtable.randomness import below, sample_index
 from cardtable.rules import ADDRESSES, CHANCE, INTEGER, INTEGERS, STATES, STREAMS, TERMINAL, Rules, kernel_at
-from solvers.learning.action_values import TENSORS, ActionValues, new_scratch, values_of_state
+from cardtable.search.action_values import TENSORS, ActionValues, new_scratch, values_of_state
 
 FLOATS = types.Array(types.float32, 1, "C")
 # Networks side by side: all weights, where those of each begin (and end), a row of sizes for each, and slopes.

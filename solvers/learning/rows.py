@@ -12,8 +12,8 @@ from numba import types
 from cardtable.compiled import entry_point
 from cardtable.features import encode_decisions, encoding_at
 from cardtable.rules import ADDRESSES, INTEGERS, STATES, kernel_at
+from cardtable.search.action_values import ActionValues
 from solvers.learning.action_learner import Batch
-from solvers.learning.action_values import ActionValues
 
 TENSORS = types.Array(types.float32, 2, "C")
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from cardtable.parameters import UserError
 from cardtable.player import PLAYER_FILE, Player, read_player_file, require_same_rules
+from cardtable.search.saved_values import KIND, Saved, read_values
 from cardtable.spiel import CardGame, is_game
-from solvers.learning.players import KIND, Saved, read_values, saved_player, value_player
+from solvers.learning.players import saved_player, value_player
 
 FOLDER = "experts"
 

@@ -26,10 +26,10 @@ import pyspiel
 import torch
 
 from cardtable.executors import Executor
+from cardtable.search.saved_values import Saved
 from solvers.learning.action_learner import ActionLearner, Batch, Gradient, squared_gradient
 from solvers.learning.actor import Acting, Mind, Seating
 from solvers.learning.game_learner import GameLearner
-from solvers.learning.players import Saved
 from solvers.learning.rows import all_actions, chosen_actions
 from solvers.learning.states import require_choices
 from solvers.learning.trainer import rehearse

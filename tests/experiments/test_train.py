@@ -11,8 +11,8 @@ import torch
 
 from cardtable.match import play_match
 from cardtable.player import find_player
+from cardtable.search.saved_values import WEIGHTS_FILE
 from experiments.running.learner_training import Options, make_learner, seatings_of
-from solvers.learning.players import WEIGHTS_FILE
 from tests import commands
 
 

@@ -16,6 +16,8 @@ import cardspiel  # noqa: F401 registers our games
 from cardtable.files import write_arrays, write_tensors
 from cardtable.match import Task, play_part
 from cardtable.player import find_player, legal_mask, write_player_file
+from cardtable.search import saved_values as values
+from cardtable.search.action_values import shape_for
 from cardtable.search.clones import save_clone
 from cardtable.search.networks import context_size
 from cardtable.spiel import CardGame
@@ -35,8 +37,6 @@ from solvers.alpha_zero.views import view_of
 from solvers.cfr import CFRSolver
 from solvers.deep_cfr.players import WEIGHTS_FILE
 from solvers.imitation.examples import Teacher, taught
-from solvers.learning import players as values
-from solvers.learning.action_values import shape_for
 from solvers.learning.inference import number_of_weights
 from solvers.policies import POLICY_FILE, load_policy, save_policy
 from solvers.ppo import players as ppo
@@ -275,7 +275,7 @@ READERS = {
     "gongzhu_spiel/network.py": "gongzhu",
     "solvers/alpha_zero/players.py": "alpha zero",
     "solvers/deep_cfr/players.py": "networks",
-    "solvers/learning/players.py": "action values",
+    "cardtable/search/saved_values.py": "action values",
     "solvers/policies.py": "policy of ours",
     "solvers/ppo/players.py": "ppo",
     "solvers/toepen/block_player.py": "views",

@@ -14,13 +14,14 @@ import cardspiel  # noqa: F401
 from cardtable.features import features_of
 from cardtable.parameters import UserError
 from cardtable.player import Player, drawing_player, find_player, legal_mask
+from cardtable.search.action_values import Shape
+from cardtable.search.saved_values import Saved
 from cardtable.spiel import CardGame
 from solvers import toepen_response
 from solvers.arrays.sequence_form import SequenceForm
 from solvers.best_response import Evaluation, evaluate_probabilities
 from solvers.deep_cfr.large import LargeDeepCFR, large_settings
-from solvers.learning.action_values import Shape
-from solvers.learning.players import Saved, value_player
+from solvers.learning.players import value_player
 from solvers.mccfr import ExternalSamplingSolver
 from solvers.sampling.hash_table import InformationTable
 from solvers.sampling.players import average_player

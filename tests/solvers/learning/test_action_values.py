@@ -12,8 +12,8 @@ import torch
 import cardspiel  # noqa: F401 registers our games
 from cardtable.features import encode_decisions
 from cardtable.parameters import UserError
+from cardtable.search.action_values import ActionValues, Shape, shape_for, tensors_of, weights_of
 from solvers.learning.action_learner import ActionLearner, Batch, squared_gradient
-from solvers.learning.action_values import ActionValues, Shape, shape_for, tensors_of, weights_of
 from tests.test_players import positions
 
 SIZES = [((12,), (9, 5)), ((12, 7), (6,)), ((), (8, 8)), ((10,), ()), ((), ())]

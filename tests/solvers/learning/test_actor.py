@@ -14,8 +14,8 @@ from cardtable.executors.processes import Processes
 from cardtable.match import Estimate, play_games
 from cardtable.parameters import UserError
 from cardtable.player import Player, find_player
+from cardtable.search.action_values import Shape, shape_for
 from cardtable.spiel import CardGame
-from solvers.learning.action_values import Shape, shape_for
 from solvers.learning.actor import Acting, Chunk, Mind, Played, Seating, play
 
 GAMES = 40

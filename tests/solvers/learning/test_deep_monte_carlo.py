@@ -17,12 +17,13 @@ from cardtable.match import Estimate, play_games
 from cardtable.parameters import UserError
 from cardtable.player import find_player
 from cardtable.randomness import streams
+from cardtable.search.action_values import shape_for
+from cardtable.search.saved_values import WEIGHTS_FILE, Saved
 from solvers.deep_monte_carlo.lessons import Lessons, collect
 from solvers.deep_monte_carlo.settings import Settings
 from solvers.deep_monte_carlo.trainer import DeepMonteCarlo
-from solvers.learning.action_values import shape_for
 from solvers.learning.actor import Acting, Chunk, Mind
-from solvers.learning.players import WEIGHTS_FILE, Saved, value_player
+from solvers.learning.players import value_player
 from solvers.learning.trainer import Trainer
 from tests.test_players import check_player
 

@@ -14,8 +14,8 @@ import cardspiel  # noqa: F401 registers our games
 from cardtable.match import Estimate, play_games
 from cardtable.parameters import UserError
 from cardtable.player import find_player
+from cardtable.search.action_values import shape_for
 from solvers.learning.action_learner import Batch
-from solvers.learning.action_values import shape_for
 from solvers.learning.actor import Acting, Chunk, Mind
 from solvers.learning.trainer import Trainer
 from solvers.q_learning.lessons import Lessons, collect
