@@ -5,14 +5,17 @@ valued.
 
 Worlds are deals of the hidden cards drawn with the chances that the auction so far gives them (`likelihood`). In a
 world everybody goes on as the fast bidder does, but for opponents whose past calls look like one of the literature's
-players: each is of a kind drawn with its chances in that world. The contract is worth what double dummy and the noise
-of play say (`outcomes`). So passes, raises, competition, coinche, surcoinche and capot are all judged by the same
-expected score.
+players: each is of a kind drawn with its chances in that world. The points of the contract are foretold in each world
+from both sides: with open cards (double dummy), and as the network of `tricks` takes them that sees one hand at a time.
+With the noise of play (`outcomes`) that is an expected score, by which passes, raises, competition, coinche and
+surcoinche are all judged; a capot by the share of the worlds in which open cards promise it.
 
 The worlds of all calls are the same, so differences are more certain than values; still some tens of worlds leave
-doubts. The fast bidder's call is therefore the one to beat: another is chosen if it is better by `CAUTION` standard
-errors. Rollouts of a base policy that is improved upon are as old as Tesauro and Galperin (1996); bridge programs bid
-so since GIB (Ginsberg 2001).
+doubts, and who leaves the fast bidder's ways is misread by a partner who listens to them. The fast bidder's call is
+therefore the one to beat: another is chosen if it is better by `CAUTION` standard errors. Calls that were better by
+fewer brought nothing when they were played out, those beyond brought most of what they promised. Rollouts of a base
+policy that is improved upon are as old as Tesauro and Galperin (1996); bridge programs bid so since GIB (Ginsberg
+2001).
 """
 
 from __future__ import annotations
@@ -39,9 +42,10 @@ from coinche_spiel.bidding.calls import (
 )
 from coinche_spiel.bidding.contexts import CONTEXT_SIZE, write_context
 from coinche_spiel.bidding.likelihood import kind_likelihoods, new_auction, prepare, seat_likelihood
-from coinche_spiel.bidding.outcomes import contract_worth
+from coinche_spiel.bidding.outcomes import FORETOLD, OPEN_SHARE, capot_chance, expected_worth
 from coinche_spiel.bidding.payoffs import PAYOFF_SIZE
-from coinche_spiel.cards import NUM_SUITS
+from coinche_spiel.bidding.tricks import play_tricks
+from coinche_spiel.cards import NUM_SUITS, TOTAL_POINTS
 from coinche_spiel.double_dummy.positions import NO_CARD, place, root_value
 from coinche_spiel.double_dummy.search import DER, MUST_OVERTRUMP_PARTNER, MUST_UNDERTRUMP
 from coinche_spiel.players import simple_call, strong_call
@@ -56,13 +60,15 @@ from coinche_spiel.state import (
     NUM_VALUES,
     PASS,
     PHASE,
+    POINTS,
     TRUMP,
     TURN,
     VALUE,
+    attacking_team,
     first_seat,
 )
 
-CAUTION = 0.75  # standard errors by which a call must be better than the fast bidder's
+CAUTION = 2.5  # standard errors by which a call must be better than the fast bidder's
 MOST_CALLS = 14  # that are tried
 WORTH_A_TRY = 60.0  # points below the best call of the fast bidder: what is worse is not tried
 CAPOT_IN_REACH = 150.0  # expected points from which a capot is tried
@@ -82,8 +88,10 @@ class Room(NamedTuple):
     weights: np.ndarray
     results: np.ndarray  # (kept, MOST_CALLS)
     calls: np.ndarray  # the calls that are tried, as actions
+    kept: np.ndarray  # which of the worlds, some of them twice
     state: np.ndarray  # scratch
-    points: np.ndarray  # double dummy by trump, or UNKNOWN
+    points: np.ndarray  # (kept, trumps): of North and South with open cards, or UNKNOWN
+    capots: np.ndarray  # the share of worlds in which open cards promise a capot, by trump; NONE where nobody asked
     kinds: np.ndarray  # of the seats
     pays: np.ndarray
 
@@ -97,8 +105,10 @@ def new_room(state_size: int, drawn: int, kept: int) -> Room:
         np.empty(drawn),
         np.empty((kept, MOST_CALLS)),
         np.empty(MOST_CALLS, np.int64),
+        np.empty(kept, np.int64),
         np.empty(state_size, np.int64),
-        np.empty(NUM_SUITS, np.int64),
+        np.empty((kept, NUM_SUITS), np.int64),
+        np.empty(NUM_SUITS),
         np.empty(MAX_PLAYERS, np.int64),
         np.empty(PAYOFF_SIZE),
     )
@@ -199,27 +209,72 @@ def finish_auction(state, kinds, numbers, context):
 
 
 @compiled
-def try_calls(world, seat, n, numbers, play, work, trick, room, results):
-    """What each of the n calls leads to in one world, for the caller's team."""
-    room.points[:] = UNKNOWN
+def keep_worlds(room, total, generator):
+    """Systematic resampling: a world of weight w is kept w * kept / total times, give or take one."""
+    step = total / len(room.kept)
+    mark = step * uniform(generator)
+    passed = room.weights[0]
+    number = 0
+    for row in range(len(room.kept)):
+        while mark > passed and number < len(room.worlds) - 1:
+            number += 1
+            passed += room.weights[number]
+        room.kept[row] = number
+        mark += step
+
+
+@compiled
+def open_points(row, trump, work, room):
+    """What North and South take in a world if nobody errs, more than 162 if they take all tricks."""
+    if room.points[row, trump] == UNKNOWN:
+        world = room.worlds[room.kept[row]]
+        trick = np.full(MAX_PLAYERS - 1, NO_CARD, np.int64)
+        place(work, world[deck.DEALT : deck.DEALT + MAX_PLAYERS], trump, first_seat(world), trick, BOTH_SWEEP)
+        room.points[row, trump] = root_value(work)
+    return room.points[row, trump]
+
+
+@compiled
+def judge_capots(state, seat, n, work, room):
+    """Writes how many of the worlds promise the capots that are among the n calls, or have been called."""
+    room.capots[:] = NONE
+    if state[VALUE] == CAPOT:
+        room.capots[state[TRUMP]] = _promised(state[TRUMP], attacking_team(state), work, room)
     for index in range(n):
-        state = room.state
-        state[:] = world
+        suit = room.calls[index] - (PASS + FIRST_CONTRACT + NUM_SUITS * CAPOT)
+        if suit >= 0 and suit < NUM_SUITS:
+            room.capots[suit] = _promised(suit, seat & 1, work, room)
+
+
+@compiled
+def _promised(trump, team, work, room):
+    promised = 0
+    for row in range(len(room.kept)):
+        points = open_points(row, trump, work, room)
+        promised += points > TOTAL_POINTS if team == 0 else points <= 0
+    return promised / len(room.kept)
+
+
+@compiled
+def try_calls(row, seat, n, numbers, player, work, room):
+    """What each of the n calls leads to in one world, for the caller's team."""
+    state = room.state
+    for index in range(n):
+        state[:] = room.worlds[room.kept[row]]
         apply_call(state, room.calls[index])
         finish_auction(state, room.kinds, numbers, room.context)
         worth = 0.0
         if state[VALUE] != NONE:
             trump = state[TRUMP]
-            if room.points[trump] == UNKNOWN:
-                hands = world[deck.DEALT : deck.DEALT + MAX_PLAYERS]
-                place(work, hands, trump, first_seat(state), trick, BOTH_SWEEP)
-                room.points[trump] = root_value(work)
-            worth = contract_worth(state, room.points[trump], play, room.pays)
-        results[index] = worth if seat & 1 == 0 else -worth
+            opened = min(max(open_points(row, trump, work, room), 0), TOTAL_POINTS)
+            play_tricks(state, player)
+            points = OPEN_SHARE * opened + (1.0 - OPEN_SHARE) * state[POINTS]
+            worth = expected_worth(state, points, capot_chance(room.capots[trump]), FORETOLD, room.pays)
+        room.results[row, index] = worth if seat & 1 == 0 else -worth
 
 
 @compiled
-def simulate(state, numbers, play, work, generator, room):
+def simulate(state, numbers, player, work, generator, room):
     """Tries the sensible calls of the seat to move; returns how many there are. Results are in `room`.
 
     With one sensible call nothing is tried.
@@ -232,29 +287,19 @@ def simulate(state, numbers, play, work, generator, room):
         return n
     calls = prepare(state, numbers, room.contexts, room.positions)
     total = draw_worlds(state, seat, calls, numbers, generator, room)
-    trick = np.full(3, NO_CARD, np.int64)
+    keep_worlds(room, total, generator)
+    room.points[:] = UNKNOWN
     work.variant[MUST_UNDERTRUMP] = state[slots.MUST_UNDERTRUMP]
     work.variant[MUST_OVERTRUMP_PARTNER] = state[slots.MUST_OVERTRUMP_PARTNER]
     work.variant[DER] = state[slots.DER]
-    kept = len(room.results)
-    # Systematic resampling: a world of weight w is taken w * kept / total times, give or take one.
-    step = total / kept
-    mark = step * uniform(generator)
-    passed = room.weights[0]
-    number = 0
-    last = NONE
-    for row in range(kept):
-        while mark > passed and number < len(room.worlds) - 1:
-            number += 1
-            passed += room.weights[number]
-        if number == last:
+    judge_capots(state, seat, n, work, room)
+    for row in range(len(room.kept)):
+        number = room.kept[row]
+        if row > 0 and number == room.kept[row - 1]:
             room.results[row, :n] = room.results[row - 1, :n]
         else:
-            world = room.worlds[number]
-            draw_kinds(world, seat, calls, numbers, generator, room)
-            try_calls(world, seat, n, numbers, play, work, trick, room, room.results[row])
-            last = number
-        mark += step
+            draw_kinds(room.worlds[number], seat, calls, numbers, generator, room)
+            try_calls(row, seat, n, numbers, player, work, room)
     return n
 
 

@@ -13,19 +13,21 @@ import numpy as np
 from numba import types
 
 from cardtable.compiled import entry_point
+from cardtable.features import encoding_at
 from cardtable.parameters import require_number, require_whole
 from cardtable.player import Explanation, Player, compiled_player
 from cardtable.rules import GENERATOR, INTEGERS, PROBABILITIES, STATE, STATES
 from cardtable.spiel import CardGame
 from coinche_spiel.auction import legal_calls
 from coinche_spiel.bidding.explaining import learnt_values
-from coinche_spiel.bidding.outcomes import SEARCHED
 from coinche_spiel.bidding.players import caller_player
 from coinche_spiel.bidding.shipped import numbers_for
-from coinche_spiel.bidding.simulation import CAUTION, Room, choose_among, difference, new_room, simulate
+from coinche_spiel.bidding.simulation import CAUTION, UNKNOWN, Room, choose_among, difference, new_room, simulate
+from coinche_spiel.bidding.tricks import SHIPPED_TYPES, new_cardplayer, shipped_network
+from coinche_spiel.cards import NUM_SUITS
 from coinche_spiel.double_dummy.search import Workspace, new_workspace
 from coinche_spiel.players import strong_card
-from coinche_spiel.state import BIDDING, NUM_ACTIONS, PHASE
+from coinche_spiel.state import BIDDING, CAPOT, FIRST_BID, NUM_ACTIONS, PHASE
 
 WORLDS = 60
 BATCH = 32  # games played side by side: each call is slow
@@ -44,8 +46,10 @@ ROOM_TYPE = types.Tuple(
         PROBABILITIES,
         MATRIX,
         INTEGERS,
-        STATE,
         INTEGERS,
+        STATE,
+        STATES,
+        PROBABILITIES,
         INTEGERS,
         PROBABILITIES,
     )
@@ -70,12 +74,24 @@ class Simulator:
     def choose(self, state: np.ndarray, stream: np.ndarray) -> int:
         """The call for the seat to move."""
         work, room = self._memory()
-        return int(_choose(tuple(work), tuple(room), SEARCHED, self._caution, state, stream)[0])
+        return int(_choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)[0])
+
+    def promised_capots(self, state: np.ndarray, stream: np.ndarray) -> dict[int, float]:
+        """For each suit in which a capot would be tried, the share of worlds in which open cards promise it."""
+        work, room = self._memory()
+        n = int(_choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)[1])
+        suits = room.calls[:n] - (FIRST_BID + NUM_SUITS * CAPOT)
+        return {int(suit): float(room.capots[suit]) for suit in suits if 0 <= suit < NUM_SUITS}
+
+    def last_open_points(self) -> np.ndarray:
+        """What North and South take with open cards: in each world and trump that the last question needed."""
+        points = self._memory()[1].points
+        return points[points != UNKNOWN]
 
     def explain(self, state: np.ndarray, stream: np.ndarray) -> Explanation:
         """Value and standard error of every legal call; calls that are not sensible have the lowest value of all."""
         work, room = self._memory()
-        n = int(_choose(tuple(work), tuple(room), SEARCHED, self._caution, state, stream)[1])
+        n = int(_choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)[1])
         legal = np.empty(NUM_ACTIONS, np.int64)
         actions = legal[: legal_calls(state, legal)].copy()
         values, errors = np.full(len(actions), -np.inf), np.zeros(len(actions))
@@ -121,10 +137,11 @@ def caller(game: CardGame, worlds: int = WORLDS, caution: float = CAUTION) -> Pl
     return Player("caller", game, choose_rows=choose_rows, explain_rows=explain_rows, batch_size=BATCH)
 
 
-@entry_point(WORKSPACE_TYPE, ROOM_TYPE, PROBABILITIES, types.float64, STATE, GENERATOR, nogil=True)
-def _choose(work_, room_, play, caution, state, stream):
+@entry_point(*SHIPPED_TYPES, WORKSPACE_TYPE, ROOM_TYPE, types.float64, STATE, GENERATOR, nogil=True)
+def _choose(features, network, work_, room_, caution, state, stream):
     """The call to make, and how many were tried."""
     work, room = Workspace(*work_), Room(*room_)
-    n = simulate(state, numbers_for(state), play, work, stream, room)
+    player = new_cardplayer(encoding_at(features), network)
+    n = simulate(state, numbers_for(state), player, work, stream, room)
     place = choose_among(n, room, caution) if n > 1 else 0
     return room.calls[place], n
