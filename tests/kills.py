@@ -92,6 +92,7 @@ KINDS: dict[str, Kind] = {
     "cego_agents": Kind("cego_agents", ("--quick", "--subgames=ultimo", "--checkpoint_seconds=0"), False),
     "cego_lessons": Kind("cego_lessons", ("--quick", "--players=random", "--checkpoint_seconds=0"), False),
     "coinche_bidder": Kind("coinche_bidder", ("--quick", "--solved=solved"), False),
+    "coinche_foresight": Kind("coinche_foresight", ("--quick",), False),
     "coinche_calls": Kind("coinche_calls", ("--quick", "--solved=solved", "--opponents=strong"), False),
     "coinche_deals": Kind("coinche_deals", ("--quick", "--checkpoint_seconds=0"), False),
     "coinche_expert": Kind("coinche_expert", ("--quick", "--colver=false", "--checkpoint_seconds=0"), False),

@@ -76,6 +76,13 @@ class Simulator:
         work, room = self._memory()
         return int(_choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)[0])
 
+    def best_change(self, state: np.ndarray, stream: np.ndarray) -> tuple[int, float, float]:
+        """The call to make; by how much it is better than the fast bidder's, and the standard error of that."""
+        work, room = self._memory()
+        call, n = _choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)
+        place = room.calls[:n].tolist().index(call)
+        return int(call), *(difference(room.results, place, 0) if place else (0.0, 0.0))
+
     def promised_capots(self, state: np.ndarray, stream: np.ndarray) -> dict[int, float]:
         """For each suit in which a capot would be tried, the share of worlds in which open cards promise it."""
         work, room = self._memory()

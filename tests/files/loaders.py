@@ -23,7 +23,7 @@ from cardtable.search.networks import context_size
 from cardtable.spiel import CardGame
 from coinche_spiel.bidding.calls import JUDGEMENT
 from coinche_spiel.bidding.contexts import ALL_FEATURES, SITUATIONS
-from experiments import coinche_calls, toepen_response
+from experiments import coinche_calls, coinche_foresight, toepen_response
 from experiments.coinche import expert_table
 from experiments.coinche.bidding import deals, making
 from experiments.gongzhu.expert import load_examples, save_examples
@@ -148,6 +148,11 @@ def write_gains(folder: Path) -> None:
     write_arrays(folder / "gains.npz", gains | {"figures": figures})
 
 
+def write_answers(folder: Path) -> None:
+    rows = np.zeros((NUM_DEALS, coinche_foresight.COLUMNS["capots"]))
+    write_arrays(folder / "capots.npz", {"rows": rows, "count": np.array([NUM_DEALS])})
+
+
 def write_examples(folder: Path, of_values: bool) -> None:
     random, rules = find_player("random", ours()), ours().rules
 
@@ -197,6 +202,9 @@ ARCHIVES = {
     "round": Loader("round.npz", write_round, lambda folder: making._read(folder / "round.npz")),
     "deals": Loader("deals.npz", write_deals, lambda folder: deals._filed(folder / "deals.npz", HANDS)),
     "gains": Loader("gains.npz", write_gains, lambda folder: coinche_calls.load_gains(folder / "gains.npz", NUM_DEALS)),
+    "answers": Loader(
+        "capots.npz", write_answers, lambda folder: coinche_foresight.load_answers(folder / "capots.npz", "capots")
+    ),
     "examples": Loader(
         "examples.npz",
         lambda folder: write_examples(folder, True),
@@ -267,6 +275,7 @@ READERS = {
     "experiments/coinche/bidding/making.py": "round",
     "experiments/coinche/expert_table.py": "cross table",
     "experiments/coinche_calls.py": "gains",
+    "experiments/coinche_foresight.py": "answers",
     "experiments/gongzhu/expert.py": "examples",
     "experiments/running/checkpoints.py": "checkpoint",
     "experiments/running/filed_games.py": "games",
