@@ -87,7 +87,7 @@ class Simulator:
         """For each suit in which a capot would be tried, the share of worlds in which open cards promise it."""
         work, room = self._memory()
         n = int(_choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)[1])
-        suits = room.calls[:n] - (FIRST_BID + NUM_SUITS * CAPOT)
+        suits = room.calls[: n if n > 1 else 0] - (FIRST_BID + NUM_SUITS * CAPOT)  # one call alone is not tried
         return {int(suit): float(room.capots[suit]) for suit in suits if 0 <= suit < NUM_SUITS}
 
     def last_open_points(self) -> np.ndarray:

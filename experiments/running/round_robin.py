@@ -33,6 +33,7 @@ from cardtable.player import Player, find_player
 from experiments.running.plots import plt
 
 BOOTSTRAP = 1000
+FULL_COLOUR = 0.8  # of the results are told apart by colour
 
 
 class PairResult(NamedTuple):
@@ -179,7 +180,8 @@ class Standings:
         means = self.points.mean(axis=0)[np.ix_(order, order)]
         n = len(order)
         figure, axes = plt.subplots(1, 2, figsize=(6 + 1.2 * n, 2 + 0.5 * n), width_ratios=(1.4, 1), sharey=True)
-        largest = np.abs(means).max() or 1.0
+        # One player far below all others would take up the colours: beyond most of the results they are full.
+        largest = np.quantile(np.abs(means[~np.eye(n, dtype=bool)]), FULL_COLOUR) or 1.0
         axes[0].imshow(means, cmap="RdYlGn", vmin=-largest, vmax=largest, aspect="auto")
         for row, column in itertools.permutations(range(n), 2):
             colour = "white" if abs(means[row, column]) > 0.6 * largest else "black"  # on dark ground
