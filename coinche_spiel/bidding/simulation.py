@@ -107,8 +107,8 @@ def new_room(state_size: int, drawn: int, kept: int) -> Room:
         np.empty(MOST_CALLS, np.int64),
         np.empty(kept, np.int64),
         np.empty(state_size, np.int64),
-        np.empty((kept, NUM_SUITS), np.int64),
-        np.empty(NUM_SUITS),
+        np.full((kept, NUM_SUITS), UNKNOWN),
+        np.full(NUM_SUITS, NONE, float),
         np.empty(MAX_PLAYERS, np.int64),
         np.empty(PAYOFF_SIZE),
     )

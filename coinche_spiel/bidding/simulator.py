@@ -71,23 +71,26 @@ class Simulator:
             self._of_thread.memory = (new_workspace(), room)
         return self._of_thread.memory
 
+    def _ask(self, state: np.ndarray, stream: np.ndarray) -> tuple[int, int, Room]:
+        """The call to make, how many were tried (one alone is not), and what was found."""
+        work, room = self._memory()
+        call, n = _choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)
+        return int(call), int(n), room
+
     def choose(self, state: np.ndarray, stream: np.ndarray) -> int:
         """The call for the seat to move."""
-        work, room = self._memory()
-        return int(_choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)[0])
+        return self._ask(state, stream)[0]
 
     def best_change(self, state: np.ndarray, stream: np.ndarray) -> tuple[int, float, float]:
         """The call to make; by how much it is better than the fast bidder's, and the standard error of that."""
-        work, room = self._memory()
-        call, n = _choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)
+        call, n, room = self._ask(state, stream)
         place = room.calls[:n].tolist().index(call)
-        return int(call), *(difference(room.results, place, 0) if place else (0.0, 0.0))
+        return call, *(difference(room.results, place, 0) if place else (0.0, 0.0))
 
     def promised_capots(self, state: np.ndarray, stream: np.ndarray) -> dict[int, float]:
         """For each suit in which a capot would be tried, the share of worlds in which open cards promise it."""
-        work, room = self._memory()
-        n = int(_choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)[1])
-        suits = room.calls[: n if n > 1 else 0] - (FIRST_BID + NUM_SUITS * CAPOT)  # one call alone is not tried
+        _, n, room = self._ask(state, stream)
+        suits = room.calls[: n if n > 1 else 0] - (FIRST_BID + NUM_SUITS * CAPOT)
         return {int(suit): float(room.capots[suit]) for suit in suits if 0 <= suit < NUM_SUITS}
 
     def last_open_points(self) -> np.ndarray:
@@ -96,9 +99,11 @@ class Simulator:
         return points[points != UNKNOWN]
 
     def explain(self, state: np.ndarray, stream: np.ndarray) -> Explanation:
-        """Value and standard error of every legal call; calls that are not sensible have the lowest value of all."""
-        work, room = self._memory()
-        n = int(_choose(*shipped_network(), tuple(work), tuple(room), self._caution, state, stream)[1])
+        """Value and standard error of every legal call; calls that are not sensible have the lowest value of all.
+
+        The call that is made need not have the highest value: it is the fast bidder's, unless another is surely better.
+        """
+        _, n, room = self._ask(state, stream)
         legal = np.empty(NUM_ACTIONS, np.int64)
         actions = legal[: legal_calls(state, legal)].copy()
         values, errors = np.full(len(actions), -np.inf), np.zeros(len(actions))
