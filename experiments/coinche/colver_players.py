@@ -29,7 +29,7 @@ SUIT_THERE = (0, 1, 3, 2)  # colver orders suits S H D C; the same map leads bac
 # a budget of 20 ms, and these two cost more than ours.
 WORLDS = {2: 50, 3: 50, 4: 64, 5: 36, 6: 12, 7: 3, 8: 2}
 FEWEST_WORLDS = 2
-WITH_CALLS = 2.0  # times as many worlds: what the expert spends on its calls too, colver spends on cards
+WITH_CALLS = 3.0  # times as many worlds: what the expert spends on its calls too, colver spends on cards
 SLOW = 4.0
 MILLISECONDS = 60  # by the clock, for the first card of a tree search; less as hands get shorter
 SPEC = """
