@@ -70,6 +70,7 @@ if __name__ == "__main__":
 
 QUICK = {"contracts": 8, "capots": 8, "calls": 8, "worlds": 4}
 PIECE = 32  # deals of one piece of work
+FILED_EACH = 4  # pieces
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95, np.inf)
 ERRORS = (0.0, 0.75, 1.5, 2.5, 4.0, np.inf)
 FORECASTS = {"open cards": [2], "network": [3], "both": [2, 3]}  # columns of `contracts_of`
@@ -82,33 +83,43 @@ WORK: dict[str, Callable[[None, Piece], np.ndarray]] = {
 
 
 def answers(what: str, config: dict[str, Any], folder: Path, executor: Executor) -> np.ndarray:
-    """What `what` came to, played now or read from the folder."""
-    file = folder / f"{what}.npz"
-    if file.exists():
-        return load_answers(file, what)
-    count = config[what]
-    pieces = [
-        Piece(config["seed"], first, min(first + PIECE, count), config["worlds"]) for first in range(0, count, PIECE)
-    ]
-    found = []
+    """What came of `what`: rows that are filed as they come, and those that are filed already."""
+    file, count = folder / f"{what}.npz", config[what]
+    rows, deals = load_answers(file, what, count) if file.exists() else (np.empty((0, COLUMNS[what])), 0)
+    starts = range(deals, count, PIECE)
+    pieces = [Piece(config["seed"], first, min(first + PIECE, count), config["worlds"]) for first in starts]
+    found = [rows]
     with LateProgress(what, count) as progress:
-        for piece, rows in zip(pieces, executor.map(WORK[what], pieces, None), strict=True):
-            found.append(rows)
-            progress.advance(piece.last - piece.first)
-    rows = np.concatenate(found).astype(np.float64)
-    write_arrays(file, {"rows": rows, "count": np.array([len(rows)])})
-    return rows
+        progress.advance(deals)
+        try:
+            for number, new in enumerate(executor.map(WORK[what], pieces, None)):
+                found.append(new.astype(np.float64))
+                deals = pieces[number].last
+                progress.advance(deals - pieces[number].first)
+                if number % FILED_EACH == FILED_EACH - 1:
+                    save_answers(file, np.concatenate(found), deals)
+        finally:  # also where somebody asked to stop
+            save_answers(file, np.concatenate(found), deals)
+    return np.concatenate(found)
 
 
-def load_answers(file: Path, what: str) -> np.ndarray:
-    """What was filed of a question; UserError if it is something else."""
+def save_answers(file: Path, rows: np.ndarray, deals: int) -> None:
+    """Files rows, and of how many deals they are."""
+    write_arrays(file, {"rows": rows, "count": np.array([len(rows), deals])})
+
+
+def load_answers(file: Path, what: str, most: int) -> tuple[np.ndarray, int]:
+    """What `save_answers` filed of at most so many deals; UserError if it is something else."""
     again = "delete it to play them again"
     found = read_arrays(file, f"answers about {what}; {again}")
     rows, count = found.get("rows", np.empty(0)), found.get("count", np.empty(0))
     sound = rows.ndim == 2 and rows.shape[1] == COLUMNS[what] and rows.dtype == np.float64 and np.isfinite(rows).all()
-    if not sound or count.dtype.kind != "i" or count.tolist() != [len(rows)]:
+    if not sound or count.shape != (2,) or count.dtype.kind != "i" or count[0] != len(rows):
         raise UserError(f"{file} does not hold answers about {what}; {again}")
-    return rows
+    deals = int(count[1])
+    if deals != most and (deals % PIECE or not 0 <= deals < most):
+        raise UserError(f"{file} says it is of {deals:,} deals; {again}")
+    return rows, deals
 
 
 def forecast_rows(contracts: np.ndarray) -> tuple[list[dict[str, str]], dict[str, np.ndarray]]:

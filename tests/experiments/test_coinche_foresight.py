@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cardtable.executors import Serial
+from cardtable.parameters import UserError
 from coinche_spiel.cards import TOTAL_POINTS
 from coinche_spiel.double_dummy import solve_value
 from coinche_spiel.state import DECLARER, HAND, TRUMP, VALUE
@@ -21,7 +23,7 @@ from experiments.coinche.foresight import (
     log_loss,
     open_points,
 )
-from experiments.coinche_foresight import COLUMNS, WORK
+from experiments.coinche_foresight import COLUMNS, WORK, answers, save_answers
 from tests.coinche_spiel.test_simulated_calls import north
 from tests.commands import run
 
@@ -91,6 +93,20 @@ def test_calls_have_claims() -> None:
     assert (claimed > 0).all()
     assert (errors >= 0).all()
     assert (gains != 0).any()
+
+
+def test_what_was_begun_is_finished(tmp_path: Path) -> None:
+    config = {"contracts": 40, "seed": 8, "worlds": 2}
+    whole = answers("contracts", config, tmp_path, Serial())
+    file = tmp_path / "contracts.npz"
+    of_first = contracts_of(None, Piece(8, 0, 32, 2)).astype(float)
+    save_answers(file, of_first + 1000, 32)
+    finished = answers("contracts", config, tmp_path, Serial())
+    assert np.array_equal(finished[: len(of_first)], whole[: len(of_first)] + 1000)  # read, not played again
+    assert np.array_equal(finished[len(of_first) :], whole[len(of_first) :])
+    assert np.array_equal(answers("contracts", config, tmp_path, Serial()), finished)
+    with pytest.raises(UserError, match="says it is of 40 deals"):
+        answers("contracts", config | {"contracts": 39}, tmp_path, Serial())
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def write_gains(folder: Path) -> None:
 
 def write_answers(folder: Path) -> None:
     rows = np.zeros((NUM_DEALS, coinche_foresight.COLUMNS["capots"]))
-    write_arrays(folder / "capots.npz", {"rows": rows, "count": np.array([NUM_DEALS])})
+    coinche_foresight.save_answers(folder / "capots.npz", rows, NUM_DEALS)
 
 
 def write_examples(folder: Path, of_values: bool) -> None:
@@ -203,7 +203,9 @@ ARCHIVES = {
     "deals": Loader("deals.npz", write_deals, lambda folder: deals._filed(folder / "deals.npz", HANDS)),
     "gains": Loader("gains.npz", write_gains, lambda folder: coinche_calls.load_gains(folder / "gains.npz", NUM_DEALS)),
     "answers": Loader(
-        "capots.npz", write_answers, lambda folder: coinche_foresight.load_answers(folder / "capots.npz", "capots")
+        "capots.npz",
+        write_answers,
+        lambda folder: coinche_foresight.load_answers(folder / "capots.npz", "capots", NUM_DEALS),
     ),
     "examples": Loader(
         "examples.npz",
