@@ -196,6 +196,7 @@ def figure(made: np.ndarray, foretold: dict[str, np.ndarray], capots: np.ndarray
     axes[1].set(xlabel="share of worlds that promise it", ylabel="share made", title="Capots")
     for axis in axes[:2]:
         axis.plot([0, 1], [0, 1], color="black", linewidth=0.8)
+        axis.set_ylim(-0.02, 1.02)
         axis.legend()
     claimed, errors, gains = calls.T
     middles, means, bars = [], [], []

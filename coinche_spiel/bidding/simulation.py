@@ -12,10 +12,9 @@ surcoinche are all judged; a capot by the share of the worlds in which open card
 
 The worlds of all calls are the same, so differences are more certain than values; still some tens of worlds leave
 doubts, and who leaves the fast bidder's ways is misread by a partner who listens to them. The fast bidder's call is
-therefore the one to beat: another is chosen if it is better by `CAUTION` standard errors. Calls that were better by
-fewer brought nothing when they were played out, those beyond brought most of what they promised. Rollouts of a base
-policy that is improved upon are as old as Tesauro and Galperin (1996); bridge programs bid so since GIB (Ginsberg
-2001).
+therefore the one to beat: another is chosen if it is better by `CAUTION` standard errors. Played out, calls that are
+better by fewer bring little (`experiments.coinche_foresight`). Rollouts of a base policy that is improved upon are as
+old as Tesauro and Galperin (1996); bridge programs bid so since GIB (Ginsberg 2001).
 """
 
 from __future__ import annotations
