@@ -11,7 +11,9 @@ from cardtable import deck
 from cardtable.player import find_player, player_streams
 from cardtable.randomness import generator
 from coinche_spiel import state as slots
+from coinche_spiel.bidding.players import bidder_call
 from coinche_spiel.bidding.simulator import Simulator
+from coinche_spiel.bidding.tricks import points_played_out
 from coinche_spiel.cards import ALL_CARDS, TOTAL_POINTS, list_cards, parse_cards
 from coinche_spiel.double_dummy import solve_batch
 from coinche_spiel.rules import coinche_rules
@@ -135,6 +137,23 @@ def test_open_cards_are_played_by_the_rules_of_the_game() -> None:
     assert ((with_der - without) >= 0).all()
     assert ((with_der - without) <= 10).all()
     assert (with_der - without).sum() > 0
+
+
+def test_contracts_are_played_out_alike_in_a_deal_and_in_a_match() -> None:
+    match, deal = pyspiel.load_game("python_coinche_match").rules, coinche_rules()
+    found = []
+    for seed in range(12):
+        state = match.new_state()
+        match.compiled_kernel().deal(state, generator(seed))
+        while state[slots.PHASE] == slots.BIDDING:
+            match.kernel.apply_action(state, bidder_call(state))
+        if state[slots.PHASE] == slots.PLAYING:
+            found.append(points_played_out(state))
+            before = state.copy()
+            assert points_played_out(state[: deal.state_size].copy()) == found[-1]
+            assert np.array_equal(state, before)
+    assert len(set(found)) > 5
+    assert all(0 <= points <= TOTAL_POINTS for points in found)
 
 
 def test_it_says_what_it_thinks() -> None:
