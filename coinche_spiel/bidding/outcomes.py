@@ -4,10 +4,10 @@ Players who search take what is foretold, more or less: with `p` points for the 
 with probability 1 / (1 + exp(-(p + shift + 1/2 - V) / spread)). Shift and spread were fitted on contracts of the fast
 bidder in which all four hands were played by search over imagined worlds (`experiments.coinche_foresight`): one line
 for points of open cards (double dummy), one for a mean of these and of what a network takes that sees one hand, which
-foretells better than either. Where the points are those of cards that really fell, there is no noise.
+foretells a little better. Where the points are those of cards that really fell, there is no noise.
 
 A capot is another matter: open cards promise it, and it is found half of the time, whatever the promise of this deal
-alone; where nearly all worlds promise it, nearly always.
+alone; where nearly all worlds promise it, nearly always. How that rises was chosen by eye: few such deals were seen.
 """
 
 from __future__ import annotations

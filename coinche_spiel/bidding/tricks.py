@@ -1,7 +1,7 @@
 """The eight tricks of a contract, as a network plays them that sees one hand at a time: what an auction leads to.
 
 The network is that of the player `deep_monte_carlo`. What it takes errs as real play does, in part, where open cards do
-not: both together foretell what searched cards take better than either (`experiments.coinche_foresight`).
+not: both together foretell what searched cards take a little better than open cards (`experiments.coinche_foresight`).
 """
 
 from __future__ import annotations
